@@ -1,0 +1,83 @@
+/** Every limit, constant and back-off curve of Millrace; the unit stands last in each name (STYLE 8, 16). */
+
+/** A curve of waits: exponential from `firstMs` to `lastMs`; `jitter` full = anywhere below, else ± that share. */
+export type BackOff = { firstMs: number; lastMs: number; jitter: 'full' | number }
+
+/** DESIGN §9: links to brokers. */
+export const linkBackOff: BackOff = { firstMs: 100, lastMs: 10_000, jitter: 'full' }
+/** DESIGN §9: a unit that starts again, a request that a broker cannot serve for now. */
+export const unitBackOff: BackOff = { firstMs: 1_000, lastMs: 60_000, jitter: 0.2 }
+
+/** How long to wait before try number `tries` (1 = the first repeat). `chance` gives 0 ≤ x < 1. */
+export function backOffMs(curve: BackOff, tries: number, chance: () => number): number {
+  const whole = Math.min(curve.lastMs, curve.firstMs * 2 ** Math.min(30, Math.max(0, tries - 1)))
+  if (curve.jitter === 'full') return Math.round(whole * chance())
+  return Math.round(whole * (1 - curve.jitter + 2 * curve.jitter * chance()))
+}
+
+// Memory (KAFKA-CLIENT W-30 … W-32, W-71)
+export const memoryBytesMax = 48 * 1024 * 1024
+export const slabBytes = 10 * 1024 * 1024
+export const slabFrameBytesMin = 256 * 1024
+export const slabCopyAfterMs = 1_000
+export const windowBytesMax = 8 * 1024 * 1024
+export const frameBytesMax = 128 * 1024 * 1024
+export const readScratchBytes = 64 * 1024
+
+// Links (W-20, W-21, W-23, W-24)
+export const connectTimeoutMs = 10_000
+export const loginTimeoutMs = 20_000
+export const controlTimeoutMs = 30_000
+export const fetchGraceMs = 30_000
+export const produceTimeoutMs = 30_000
+export const produceGraceMs = 10_000
+export const keepAliveMs = 30_000
+export const sessionSwapShare = 0.8
+export const sessionSwapJitter = 0.1
+export const controlInFlightMax = 5
+/** A kafkajs admin client unused for so long is closed (W-3). */
+export const adminIdleMs = 60_000
+export const adminTimeoutMs = 30_000
+
+// Fetch (W-40, W-41, W-15)
+export const fetchBytesMax = 8 * 1024 * 1024
+export const fetchPartitionBytesMax = 1024 * 1024
+export const fetchBytesMin = 1
+export const fetchWaitMaxMs = 500
+export const corruptTriesMax = 3
+/** How often metadata is read again although nothing asked for it; where fetch or produce go by name (W-45). */
+export const metadataByNameRefreshMs = 10_000
+
+// Produce (W-50)
+export const produceBytesMax = 4 * 1024 * 1024
+export const produceInFlightMax = 5
+export const unknownErrorTriesMax = 3
+
+// Offsets (W-62, W-75)
+export const commitJoinMs = 50
+export const commitPartitionsMax = 4_000
+export const checkpointIntervalMs = 1_000
+export const checkpointAgainMs = 12 * 60 * 60 * 1_000
+
+// One-pass CRC pays from here on (W-15)
+export const onePassBytesMin = 8 * 1024
+
+// Units (MIRROR M-90, M-93)
+export const troubleShownAfterMs = 5_000
+export const clusterUnreachableMs = 30_000
+
+// Processes and log lines (DESIGN §9, LOGS L-1 … L-12)
+export const stopTimeoutMs = 30_000
+export const stopReserveMs = 5_000
+export const logLineBytesMax = 8_192
+export const logMarkMs = 60_000
+export const logSeqMax = 9_999_999_999
+export const logBufferBytesMax = 8 * 1024 * 1024
+export const logFlushAtExitMs = 2_000
+
+// Selection (MIRROR M-10)
+export const patternsMax = 200
+export const patternCharactersMax = 1_000
+
+// Verification (MIRROR M-101)
+export const verifyLookAheadRecordsMax = 100_000
