@@ -44,6 +44,8 @@ export const fetchBytesMax = 8 * 1024 * 1024
 export const fetchPartitionBytesMax = 1024 * 1024
 export const fetchBytesMin = 1
 export const fetchWaitMaxMs = 500
+/** Long poll while another partition of the broker is only over its window: it must not wait for a quiet one. */
+export const fetchWaitFullMs = 50
 export const corruptTriesMax = 3
 /** How often metadata is read again although nothing asked for it; where fetch or produce go by name (W-45). */
 export const metadataByNameRefreshMs = 10_000
@@ -52,6 +54,12 @@ export const metadataByNameRefreshMs = 10_000
 export const produceBytesMax = 4 * 1024 * 1024
 export const produceInFlightMax = 5
 export const unknownErrorTriesMax = 3
+/** How soon a lane asks again whether it may write, when the lease said no. */
+export const mayWriteAgainMs = 100
+/** After so long without an answer the broker may have forgotten our producer: one batch goes alone first. */
+export const producerProvenMs = 60 * 60 * 1_000
+/** A written batch without an answer for so long is trouble, long before the request's own time-out. */
+export const answerLateMs = 5_000
 
 // Offsets (W-62, W-75)
 export const commitJoinMs = 50

@@ -1,0 +1,36 @@
+import { MillraceError } from '../../errors.ts'
+import type { Cluster } from './cluster.ts'
+import { troubleCode } from './decide/classify.ts'
+import { findCoordinatorApi } from './frames/findCoordinator.ts'
+
+/** Which broker keeps a group's offsets; cached until it says that it does not (KAFKA-CLIENT W-62). */
+export class Coordinators {
+  readonly #cluster: Cluster
+  readonly #known = new Map<string, number>()
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  /** Rejects with a MillraceError; the caller tries again. */
+  async of(group: string): Promise<number> {
+    const known = this.#known.get(group)
+    if (known !== undefined) return known
+    const answer = await this.#cluster.askAny(findCoordinatorApi, { type: 0, keys: [group] })
+    const found = answer.coordinators[0]
+    if (found?.error !== 0) {
+      const kafka = found?.error ?? -1
+      const code = kafka === 30 ? 'kafka-not-authorized' : 'kafka-unreachable'
+      const message = `${this.#cluster.name}: the coordinator of group ${group} is not known (Kafka's error ${kafka}, ${troubleCode(kafka, 'source')})`
+      throw new MillraceError(code, message, { retryable: true, kafka })
+    }
+    // The broker may be newer than our metadata.
+    this.#cluster.learnBroker(found.node, found.host, found.port)
+    this.#known.set(group, found.node)
+    return found.node
+  }
+
+  forget(group: string): void {
+    this.#known.delete(group)
+  }
+}

@@ -1,0 +1,76 @@
+import { Buffer } from 'node:buffer'
+import type { Header } from '../../batch/header.ts'
+import type { Batch } from '../../ports/kafka.ts'
+import type { Lease, MemoryAccount } from './slab.ts'
+
+/** Told when the last reference is gone, with the bytes that were counted in the stream's window. */
+export type OnReleased = (bytes: number) => void
+
+/**
+ * A batch as a view of the frame it came in (KAFKA-CLIENT W-32). It holds one reference to the frame's buffer, and
+ * gives it back with its own last release.
+ */
+export class FetchedBatch implements Batch {
+  readonly header: Header
+  bytes: Buffer
+  readonly tailCrc: number | null
+  readonly bornMs: number
+  #lease: Lease
+  #references = 1
+  #pins = 0
+  readonly #onReleased: OnReleased
+
+  constructor(
+    view: { header: Header; bytes: Buffer; tailCrc: number | null },
+    lease: Lease,
+    bornMs: number,
+    onReleased: OnReleased,
+  ) {
+    this.header = view.header
+    this.bytes = view.bytes
+    this.tailCrc = view.tailCrc
+    this.bornMs = bornMs
+    this.#lease = lease
+    this.#onReleased = onReleased
+  }
+
+  get inSlab(): boolean {
+    return this.#lease.slab
+  }
+
+  get live(): boolean {
+    return this.#references > 0
+  }
+
+  retain(): void {
+    if (this.#references === 0) throw new Error('a batch was retained after its last release')
+    this.#references++
+  }
+
+  release(): void {
+    if (this.#references === 0) throw new Error('a batch was released once too often')
+    this.#references--
+    if (this.#references > 0) return
+    this.#lease.release()
+    this.#onReleased(this.header.bytes)
+  }
+
+  /** The kernel still reads these bytes: they may not move. */
+  pin(): void {
+    this.#pins++
+  }
+
+  unpin(): void {
+    this.#pins--
+  }
+
+  /** Moves the bytes out of a slab that is held for little else; false when the kernel still reads them. */
+  copyOut(account: MemoryAccount): boolean {
+    if (this.#references === 0 || this.#pins > 0 || !this.#lease.slab) return false
+    const copy = Buffer.from(this.bytes)
+    this.#lease.release()
+    this.#lease = account.count(copy)
+    this.bytes = copy
+    return true
+  }
+}

@@ -1,0 +1,156 @@
+import { Buffer } from 'node:buffer'
+import net from 'node:net'
+import tls from 'node:tls'
+import { Kafka, logLevel, type SASLOptions } from 'kafkajs'
+import { connectTimeoutMs, keepAliveMs, loginTimeoutMs, readScratchBytes } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Address } from './cluster.ts'
+import { Facade } from './facade.ts'
+import type { Link } from './link.ts'
+import { loginFault } from './loginFault.ts'
+
+/** How to speak to a cluster. `credential` is asked at each login, so a changed secret is used by the next link. */
+export type Security = {
+  tls: null | { ca: string[] | null; cert: string | null; key: string | null }
+  sasl: null | {
+    mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+    credential: () => Promise<{ username: string; password: string }>
+  }
+}
+
+export const plainSecurity: Security = { tls: null, sasl: null }
+
+/** A socket that is logged in. From `handOver` on, what it reads goes to the link. */
+export type LoggedIn = { socket: net.Socket; sessionEndsAtMs: number | null; handOver(link: Link): void }
+
+type Opened = { socket: net.Socket; error: (Error & { code?: string }) | null; link: Link | null }
+
+/**
+ * Logs in with kafkajs's public API over a facade; then kafkajs is disconnected and the real socket stays ours
+ * (KAFKA-CLIENT W-2, W-21). Rejects with a MillraceError after `loginTimeoutMs` at the latest; a login that fails
+ * leaves no socket and no timer.
+ */
+export async function login(how: {
+  cluster: string
+  address: Address
+  clientId: string
+  security: Security
+  clock: Clock
+}): Promise<LoggedIn> {
+  const { address, security } = how
+  const sasl = security.sasl ? await saslOptions(security.sasl) : undefined
+  const opened: Opened = { socket: null as unknown as net.Socket, error: null, link: null }
+  const facade = new Facade(() => opened.socket)
+  const startedMs = how.clock.nowMs()
+  const admin = new Kafka({
+    clientId: how.clientId,
+    brokers: [`${address.host}:${address.port}`],
+    connectionTimeout: connectTimeoutMs,
+    requestTimeout: loginTimeoutMs,
+    retry: { retries: 0 },
+    logLevel: logLevel.NOTHING,
+    ...(security.tls ? { ssl: true } : {}),
+    ...(sasl ? { sasl } : {}),
+    socketFactory: ({ onConnect }) => {
+      open(opened, facade, how, onConnect)
+      // kafkajs asks for a net.Socket and uses what the facade has.
+      return facade as unknown as net.Socket
+    },
+  }).admin()
+  let timedOut = false
+  try {
+    await within(loginTimeoutMs, admin.connect(), () => {
+      timedOut = true
+    })
+    facade.take()
+    await admin.disconnect()
+  } catch (cause) {
+    // A mechanism that failed on our side leaves the connection open: nothing in kafkajs closes it.
+    const gone = admin.disconnect().catch(() => {})
+    opened.socket?.destroy()
+    if (!timedOut) await gone
+    throw loginFault({
+      cluster: how.cluster,
+      address: `${address.host}:${address.port}`,
+      cause,
+      socketError: opened.error,
+      sasl: facade.trace,
+      mechanism: security.sasl?.mechanism ?? null,
+      timedOut,
+    })
+  }
+  const lifetimeMs = facade.trace.lifetimeMs ?? 0
+  return {
+    socket: opened.socket,
+    sessionEndsAtMs: lifetimeMs > 0 ? startedMs + lifetimeMs : null,
+    handOver: link => {
+      opened.link = link
+      if (opened.socket.destroyed) link.failed(opened.error?.message ?? 'it was closed')
+    },
+  }
+}
+
+/** A new object for each login: kafkajs writes its provider into it (W-2). */
+export async function saslOptions(sasl: NonNullable<Security['sasl']>): Promise<SASLOptions> {
+  const { username, password } = await sasl.credential()
+  return { mechanism: sasl.mechanism, username, password } as SASLOptions
+}
+
+function open(
+  opened: Opened,
+  facade: Facade,
+  how: { address: Address; security: Security },
+  onConnect: () => void,
+): void {
+  const { host, port } = how.address
+  const scratch = Buffer.allocUnsafeSlow(readScratchBytes)
+  const onread = {
+    buffer: () => opened.link?.target() ?? scratch,
+    callback: (bytes: number, buffer: Uint8Array) => {
+      if (opened.link) return opened.link.read(bytes)
+      facade.received(buffer, bytes)
+      return true
+    },
+  }
+  const plain = { host, port, onread, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
+  opened.socket = how.security.tls
+    ? tls.connect({ ...plain, ...tlsOptions(host, how.security.tls) } as tls.ConnectionOptions, onConnect)
+    : net.connect(plain as net.NetConnectOpts, onConnect)
+  opened.socket.on('error', (error: Error & { code?: string }) => {
+    opened.error = error
+    if (!opened.link) facade.emit('error', error)
+  })
+  opened.socket.on('close', () => {
+    const { link } = opened
+    if (!link) return facade.emit('end')
+    // Brokers end idle connections after 10 minutes: that is no fault (W-24).
+    if (link.open === 0 && opened.error === null) link.end(null)
+    else link.failed(opened.error?.message ?? 'the broker closed it')
+  })
+}
+
+export function tlsOptions(host: string, given: NonNullable<Security['tls']>): tls.ConnectionOptions {
+  return {
+    minVersion: 'TLSv1.2',
+    ...(net.isIP(host) ? {} : { servername: host }),
+    ...(given.ca ? { ca: given.ca } : {}),
+    ...(given.cert && given.key ? { cert: given.cert, key: given.key } : {}),
+  }
+}
+
+/** The timer is ours: a mechanism that waits (a silent KDC) is stopped by nothing in kafkajs (W-2). */
+async function within(ms: number, work: Promise<void>, late: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late()
+      reject(new Error(`no login within ${ms} ms`))
+    }, ms)
+  })
+  work.catch(() => {})
+  try {
+    await Promise.race([work, end])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,246 @@
+import type { Crc } from '../../batch/crc.ts'
+import { MillraceError } from '../../errors.ts'
+import { backOffMs, linkBackOff, unitBackOff } from '../../limits.ts'
+import type { BatchSink, Lane, Outcome, Part, Trouble } from '../../ports/kafka.ts'
+import type { Cluster } from './cluster.ts'
+import { classify, troubleCode } from './decide/classify.ts'
+import type { Endpoint } from './frames/api.ts'
+import { initProducerIdApi } from './frames/initProducerId.ts'
+import { Sender } from './sender.ts'
+import { type Identity, SinkLane, SinkPartition } from './sinkPartition.ts'
+import { LinkSlot } from './slot.ts'
+
+/** Kafka's TRANSACTION_COORDINATOR-free producer ids need no time-out, but the field is there. */
+const noTransactionTimeoutMs = 60_000
+
+/**
+ * All lanes of one cluster: which broker's sender writes each partition, and the producer id (W-50). A fault that
+ * asks for a new producer id gives one to that partition alone; the others keep theirs (docs/decisions/0003).
+ */
+export class Sink implements BatchSink {
+  readonly #cluster: Cluster
+  readonly #crc: Crc
+  readonly #partitions = new Map<string, SinkPartition>()
+  readonly #senders = new Map<number, Sender>()
+  readonly #stopChange: () => void
+  #identity: Identity | null = null
+  #asking: Promise<Identity> | null = null
+  #identityTrouble: Trouble | null = null
+  #endpoints: Endpoint[] = []
+  #closed = false
+  /** New producer ids after a fault (`millrace_kafka_producer_resets_total`). */
+  producerResets = 0
+
+  constructor(how: { cluster: Cluster; crc: Crc }) {
+    this.#cluster = how.cluster
+    this.#crc = how.crc
+    this.#stopChange = how.cluster.onChange(() => this.#assignAll())
+  }
+
+  /** Requests sent and links swapped so far, for measures and tests. */
+  get counts(): { requests: number; swaps: number } {
+    let requests = 0
+    let swaps = 0
+    for (const sender of this.#senders.values()) {
+      requests += sender.requests
+      swaps += sender.swaps
+    }
+    return { requests, swaps }
+  }
+
+  open<T>(to: Part, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void): Lane<T> {
+    const key = `${to.topic}/${to.partition}`
+    let partition = this.#partitions.get(key)
+    if (!partition) {
+      partition = this.#made({ topic: to.topic, partition: to.partition })
+      this.#partitions.set(key, partition)
+    }
+    if (partition.lanes.size === 0) {
+      this.#cluster.want(to.topic)
+      this.#assign(partition)
+    }
+    return new SinkLane<T>(partition, mayWrite, onOutcome)
+  }
+
+  /** W-70: every link with an unanswered Produce is reset at once. */
+  cut(): void {
+    for (const sender of this.#senders.values()) sender.cut()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stopChange()
+    for (const sender of this.#senders.values()) sender.close()
+  }
+
+  #made(part: Part): SinkPartition {
+    const { clock, chance, name } = this.#cluster
+    return new SinkPartition(part, {
+      name,
+      nowMs: () => clock.nowMs(),
+      chance,
+      wake: (p, afterMs) => this.#wake(p, afterMs),
+      reset: p => this.#renew(p),
+      leaderMoved: (p, produced) => {
+        if (!this.#cluster.hint(p.part, produced?.leader ?? null, this.#endpoints)) this.#cluster.refreshSoon()
+      },
+      missing: () => this.#cluster.refreshSoon(),
+      trouble: p => this.#trouble(p),
+      resetLink: p => this.#senderOf(p)?.cut(),
+      closed: p => this.#rest(p),
+    })
+  }
+
+  #senderOf(partition: SinkPartition): Sender | undefined {
+    return partition.broker === null ? undefined : this.#senders.get(partition.broker)
+  }
+
+  #wake(partition: SinkPartition, afterMs: number): void {
+    if (this.#closed) return
+    if (partition.identity === null && partition.queue.entries.length > 0) this.#identify(partition)
+    // Under way to the old leader: the move comes when the last open request has ended (W-51).
+    if (partition.queue.inFlight === 0) this.#assign(partition)
+    this.#senderOf(partition)?.wake(partition, afterMs)
+  }
+
+  /** The partition stays known: should a lane be opened again, the producer's sequences go on. */
+  #rest(partition: SinkPartition): void {
+    this.#senderOf(partition)?.remove(partition)
+    this.#cluster.unwant(partition.part.topic)
+  }
+
+  /** Only when nothing is under way: an answer to the old numbers must find the queue as it was. */
+  #identify(partition: SinkPartition): void {
+    if (partition.queue.inFlight > 0) return
+    const identity = this.#identity
+    if (!identity) void this.#ask().catch(() => {})
+    else if (identity.producerId === partition.usedProducerId) this.#renew(partition)
+    else partition.renumber(identity)
+  }
+
+  #assignAll(): void {
+    for (const partition of this.#partitions.values()) {
+      if (partition.queue.inFlight === 0) this.#assign(partition)
+      this.#senderOf(partition)?.wake(partition, 0)
+    }
+  }
+
+  #assign(partition: SinkPartition): void {
+    const topic = this.#cluster.topicOf(partition.part.topic)
+    if (!topic) return
+    if (topic.error !== 0) {
+      partition.missingSinceMs ??= this.#cluster.clock.nowMs()
+      return this.#cluster.refreshSoon()
+    }
+    partition.missingSinceMs = null
+    if (partition.topicId !== null && partition.topicId !== topic.topicId) return this.#otherTopic(partition)
+    partition.topicId = topic.topicId
+    const leader = this.#cluster.leaderOf(partition.part)
+    if (!leader || leader.id === partition.broker) return
+    this.#senderOf(partition)?.remove(partition)
+    partition.broker = leader.id
+    partition.notBeforeMs = 0
+    this.#sender(leader.id).wake(partition, 0)
+  }
+
+  /** W-45: the topic was made anew; its lanes are told with the first batch that waits. */
+  #otherTopic(partition: SinkPartition): void {
+    const head = partition.queue.entries[0]
+    if (!head || head.state === 'refused' || partition.queue.inFlight > 0) return
+    head.state = 'sent'
+    partition.queue.inFlight++
+    partition.queue.cursor = Math.max(1, partition.queue.cursor)
+    partition.refuse(head, { error: 100, message: 'the topic was deleted and made anew', recordErrors: [] })
+    partition.report()
+  }
+
+  #sender(broker: number): Sender {
+    const there = this.#senders.get(broker)
+    if (there) return there
+    const { clock, chance } = this.#cluster
+    const made = new Sender(
+      broker,
+      {
+        clock,
+        crc: this.#crc,
+        onFault: () => this.#cluster.refreshSoon(),
+        onEndpoints: endpoints => {
+          this.#endpoints = endpoints
+        },
+      },
+      tell =>
+        new LinkSlot({ connect: () => this.#cluster.linkTo(broker, 'send'), clock, chance, quietSwap: true, ...tell }),
+    )
+    this.#senders.set(broker, made)
+    return made
+  }
+
+  /** W-52, for one partition: what was in doubt may be doubled. */
+  #renew(partition: SinkPartition): void {
+    this.producerResets++
+    this.#identity = null
+    this.#identify(partition)
+  }
+
+  /** One producer id for all partitions that need one; asked until a broker gives it. */
+  #ask(): Promise<Identity> {
+    this.#asking ??= this.#askUntilGiven().finally(() => {
+      this.#asking = null
+    })
+    return this.#asking
+  }
+
+  async #askUntilGiven(): Promise<Identity> {
+    const { clock, chance } = this.#cluster
+    for (let tries = 1; ; tries++) {
+      if (this.#closed) throw new MillraceError('kafka-unreachable', `${this.#cluster.name}: closed`)
+      const found = await this.#askOnce()
+      if ('producerId' in found) {
+        this.#identityTrouble = null
+        this.#identity = found
+        for (const p of this.#partitions.values()) if (p.identity === null) this.#wake(p, 0)
+        return found
+      }
+      const wait = backOffMs(found.slow ? unitBackOff : linkBackOff, tries, chance)
+      const now = clock.nowMs()
+      const { code, kafka, message } = found
+      const sinceMs = this.#identityTrouble?.sinceMs ?? now
+      this.#identityTrouble = { code, kafka, message, sinceMs, tries, nextTryMs: now + wait }
+      await new Promise<void>(resolve => clock.after(wait, resolve))
+    }
+  }
+
+  async #askOnce(): Promise<Identity | { code: string; kafka: number | null; message: string; slow: boolean }> {
+    const question = { transactionalId: null, timeoutMs: noTransactionTimeoutMs, producerId: -1n, producerEpoch: -1 }
+    try {
+      const answer = await this.#cluster.askAny(initProducerIdApi, question)
+      if (answer.error === 0) return { producerId: answer.producerId, producerEpoch: answer.producerEpoch }
+      const kafka = answer.error
+      const message = `${this.#cluster.name}: InitProducerId failed with Kafka's error ${kafka}`
+      return { code: troubleCode(kafka, 'destination'), kafka, message, slow: classify('other', kafka) === 'wait' }
+    } catch (cause) {
+      const code = cause instanceof MillraceError ? cause.code : 'kafka-unreachable'
+      return { code, kafka: null, message: cause instanceof Error ? cause.message : String(cause), slow: false }
+    }
+  }
+
+  #trouble(partition: SinkPartition): Trouble | null {
+    const slot = this.#senderOf(partition)?.fault ?? null
+    if (slot) {
+      const { error, sinceMs, tries, nextTryMs } = slot
+      return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
+    }
+    if (partition.identity === null && this.#identityTrouble) return this.#identityTrouble
+    const now = this.#cluster.clock.nowMs()
+    if (partition.missingSinceMs !== null) {
+      const kafka = this.#cluster.topicOf(partition.part.topic)?.error ?? 3
+      const message = `${this.#cluster.name}: topic ${partition.part.topic} is not there (Kafka's error ${kafka})`
+      const sinceMs = partition.missingSinceMs
+      return { code: troubleCode(kafka, 'destination'), kafka, message, sinceMs, tries: 1, nextTryMs: now }
+    }
+    const fault = partition.broker === null ? this.#cluster.fault : null
+    if (!fault) return null
+    const { error, sinceMs, tries } = fault
+    return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs: now }
+  }
+}

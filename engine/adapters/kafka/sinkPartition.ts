@@ -1,0 +1,328 @@
+import {
+  answerLateMs,
+  backOffMs,
+  linkBackOff,
+  mayWriteAgainMs,
+  producerProvenMs,
+  unitBackOff,
+  unknownErrorTriesMax,
+} from '../../limits.ts'
+import type { Batch, Lane, Outcome, Part, TopicId, Trouble } from '../../ports/kafka.ts'
+import { classify, troubleCode } from './decide/classify.ts'
+import {
+  type Answered,
+  answered,
+  instead,
+  recalled,
+  refusedNow,
+  renumbered,
+  type SendEntry,
+  type SendQueue,
+  sendQueue,
+  settled,
+} from './decide/sendQueue.ts'
+import type { ProducedPartition } from './frames/produce.ts'
+
+export type Identity = { producerId: bigint; producerEpoch: number }
+
+/** A batch with what its lane must be told of it. */
+export type Outgoing = SendEntry & {
+  batch: Batch
+  lane: SinkLane<unknown>
+  tag: unknown
+  baseOffset: bigint | null
+  refusal: { code: number; message: string | null; batchIndex: number | null } | null
+  writtenMs: number
+  tries: number
+}
+
+/** What a partition needs of the sink it belongs to. */
+export type SinkHome = {
+  name: string
+  nowMs(): number
+  chance(): number
+  /** Something may be sent, or the back-off of `ms` is over then. */
+  wake(partition: SinkPartition, afterMs: number): void
+  /** A new producer id is needed (W-52). */
+  reset(partition: SinkPartition): void
+  leaderMoved(partition: SinkPartition, produced: ProducedPartition | null): void
+  missing(partition: SinkPartition): void
+  /** Trouble of the link, the metadata or the producer id that this partition depends on. */
+  trouble(partition: SinkPartition): Trouble | null
+  resetLink(partition: SinkPartition): void
+  closed(partition: SinkPartition): void
+}
+
+/** One partition being written: its queue, its lanes, its producer (KAFKA-CLIENT W-50 to W-52, W-72, W-73). */
+export class SinkPartition {
+  readonly part: Part
+  queue: SendQueue<Outgoing> = sendQueue()
+  identity: Identity | null = null
+  /** The producer that has written here: its sequences must go on, so it is never taken a second time from 0. */
+  usedProducerId: bigint | null = null
+  /** The id first seen (W-45); another one later is another topic. */
+  topicId: TopicId | null = null
+  broker: number | null = null
+  notBeforeMs = 0
+  /** Since when the cluster says that the topic is not there. */
+  missingSinceMs: number | null = null
+  readonly lanes = new Set<SinkLane<unknown>>()
+  #provenMs = 0
+  #ownTrouble: Trouble | null = null
+  readonly #home: SinkHome
+
+  constructor(part: Part, home: SinkHome) {
+    this.part = part
+    this.#home = home
+  }
+
+  /** Not to be sent now: no producer yet, in back-off, or the lease says no, asked in the turn of the write (W-70). */
+  get held(): boolean {
+    if (this.identity === null || this.topicId === null || this.notBeforeMs > this.#home.nowMs()) return true
+    const next = this.queue.entries[this.queue.cursor] ?? this.queue.entries[0]
+    if (!next?.lane.mayWrite()) {
+      if (next) this.#home.wake(this, mayWriteAgainMs)
+      return true
+    }
+    if (this.queue.proven && this.#home.nowMs() - this.#provenMs > producerProvenMs) this.queue.proven = false
+    return false
+  }
+
+  enqueue(lane: SinkLane<unknown>, batch: Batch, tag: unknown): void {
+    this.queue.entries.push(outgoing(lane, batch, tag))
+    this.#home.wake(this, 0)
+  }
+
+  /** One partition's part of a Produce response. */
+  produced(queue: SendQueue<Outgoing>, entry: Outgoing, produced: ProducedPartition): void {
+    // A queue that was given up (its lane closed with batches under way) is nobody's: only the memory comes back.
+    if (queue !== this.queue) return entry.batch.release()
+    const verdict = produced.error === 46 ? 'duplicate' : classify('produce', produced.error)
+    if (verdict === 'ok' || verdict === 'duplicate') {
+      entry.baseOffset = verdict === 'ok' ? produced.baseOffset : null
+      this.#provenMs = this.#home.nowMs()
+      this.#ownTrouble = null
+      this.#took(entry, 'acked')
+    } else if (
+      verdict === 'refused' ||
+      (verdict === 'unknown' && (produced.error !== -1 || ++entry.tries > unknownErrorTriesMax))
+    ) {
+      this.refuse(entry, produced)
+    } else if (verdict === 'reset' || verdict === 'fenced')
+      this.#took(entry, produced.error === 45 ? 'out-of-order' : 'reset')
+    else this.#failed(entry, produced, verdict)
+    this.report()
+  }
+
+  refuse(
+    entry: Outgoing,
+    produced: { error: number; message: string | null; recordErrors: { batchIndex: number }[] },
+  ): void {
+    entry.refusal = {
+      code: produced.error,
+      message: produced.message,
+      batchIndex: produced.recordErrors[0]?.batchIndex ?? null,
+    }
+    this.#took(entry, 'refused')
+  }
+
+  /** The link was lost: whether the batch was taken is not known; the same sequence tells the broker (W-51). */
+  lost(queue: SendQueue<Outgoing>, entry: Outgoing): void {
+    if (queue !== this.queue) return entry.batch.release()
+    this.#took(entry, 'again')
+    this.report()
+  }
+
+  /** A new producer id came (W-52). */
+  renumber(identity: Identity): void {
+    this.identity = identity
+    this.usedProducerId = identity.producerId
+    renumbered(this.queue)
+    this.#home.wake(this, 0)
+  }
+
+  instead(pieces: [Batch, unknown][], lane: SinkLane<unknown>): void {
+    const refused = instead(
+      this.queue,
+      pieces.map(([batch, tag]) => outgoing(lane, batch, tag)),
+    )
+    if (!refused) throw new Error('no batch of this lane stands refused')
+    refused.batch.release()
+    this.#home.wake(this, 0)
+    this.report()
+  }
+
+  recall(lane: SinkLane<unknown>): unknown[] {
+    const taken = recalled(this.queue, entry => entry.lane === lane)
+    for (const entry of taken) entry.batch.release()
+    return taken.map(entry => entry.tag)
+  }
+
+  idleOf(lane: SinkLane<unknown>): boolean {
+    return !this.queue.entries.some(entry => entry.lane === lane)
+  }
+
+  trouble(): Trouble | null {
+    if (this.#ownTrouble) return this.#ownTrouble
+    const fault = this.queue.entries.length > 0 ? this.#home.trouble(this) : null
+    if (fault) return fault
+    const oldest = this.queue.entries.find(entry => entry.state === 'sent')
+    const now = this.#home.nowMs()
+    if (!oldest || now - oldest.writtenMs < answerLateMs) return null
+    return this.#troubleNow('kafka-unreachable', null, 'the broker does not answer', oldest.writtenMs, now)
+  }
+
+  /** Takes a lane away. What is under way may still be written: later batches get a new producer, never its sequence. */
+  leave(lane: SinkLane<unknown>, hard: boolean): void {
+    this.lanes.delete(lane)
+    const mine = this.queue.entries.filter(entry => entry.lane === lane)
+    const underWay = mine.some(entry => entry.written)
+    if (hard && mine.some(entry => entry.state === 'sent')) this.#home.resetLink(this)
+    for (const entry of mine) if (entry.state !== 'sent') entry.batch.release()
+    const others = this.queue.entries.filter(entry => entry.lane !== lane)
+    if (underWay) {
+      // What other lanes have under way is sent again by the new producer; its old answer only gives a reference back.
+      for (const entry of others) if (entry.state === 'sent') entry.batch.retain()
+      this.queue = { ...sendQueue<Outgoing>(), entries: others.map(entry => ({ ...entry })) }
+      renumbered(this.queue)
+      this.identity = null
+    } else this.queue.entries = others
+    if (this.lanes.size > 0) return
+    this.queue.proven = false
+    this.topicId = null
+    this.#ownTrouble = null
+    this.#home.closed(this)
+  }
+
+  /** Tells the lanes what is decided, in the order of `send`. */
+  report(): void {
+    for (const entry of settled(this.queue)) {
+      entry.lane.tell({ is: 'acked', tag: entry.tag, baseOffset: entry.baseOffset })
+      entry.batch.release()
+    }
+    const refused = refusedNow(this.queue)
+    if (refused?.refusal) {
+      const refusal = refused.refusal
+      refused.refusal = null
+      refused.lane.tell({ is: 'refused', tag: refused.tag, ...refusal })
+    }
+    for (const lane of this.lanes) lane.settledNow()
+    this.#home.wake(this, 0)
+  }
+
+  #took(entry: Outgoing, answer: Answered): void {
+    if (answered(this.queue, entry, answer)) {
+      this.identity = null
+      this.#home.reset(this)
+    }
+  }
+
+  #failed(entry: Outgoing, produced: ProducedPartition, verdict: ReturnType<typeof classify>): void {
+    const now = this.#home.nowMs()
+    const tries = (this.#ownTrouble?.tries ?? 0) + 1
+    const slow = verdict === 'wait' || verdict === 'login'
+    const wait = backOffMs(slow ? unitBackOff : linkBackOff, tries, () => this.#home.chance())
+    this.#took(entry, 'again')
+    this.notBeforeMs = now + wait
+    const text = produced.message ?? `Kafka's error ${produced.error}`
+    this.#ownTrouble = {
+      ...this.#troubleNow(
+        troubleCode(produced.error, 'destination'),
+        produced.error,
+        text,
+        this.#ownTrouble?.sinceMs ?? now,
+        now + wait,
+      ),
+      tries,
+    }
+    if (verdict === 'leader') this.#home.leaderMoved(this, produced)
+    if (verdict === 'missing') this.#home.missing(this)
+    this.#home.wake(this, wait)
+  }
+
+  #troubleNow(code: string, kafka: number | null, text: string, sinceMs: number, nextTryMs: number): Trouble {
+    const message = `${this.#home.name}: ${this.part.topic}/${this.part.partition}: ${text}`
+    return { code, kafka, message, sinceMs, tries: 1, nextTryMs }
+  }
+}
+
+/** The flow's end of a partition (W-72). */
+export class SinkLane<T> implements Lane<T> {
+  readonly mayWrite: () => boolean
+  readonly #partition: SinkPartition
+  readonly #onOutcome: (outcome: Outcome<T>) => void
+  #closed = false
+  #idle: (() => void)[] = []
+
+  constructor(partition: SinkPartition, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void) {
+    this.#partition = partition
+    this.mayWrite = mayWrite
+    this.#onOutcome = onOutcome
+    partition.lanes.add(this as SinkLane<unknown>)
+  }
+
+  send(batch: Batch, tag: T): void {
+    batch.retain()
+    this.#partition.enqueue(this as SinkLane<unknown>, batch, tag)
+  }
+
+  instead(pieces: [Batch, T][]): void {
+    for (const [batch] of pieces) batch.retain()
+    this.#partition.instead(pieces, this as SinkLane<unknown>)
+  }
+
+  recall(): T[] {
+    return this.#partition.recall(this as SinkLane<unknown>) as T[]
+  }
+
+  idle(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    if (this.#partition.idleOf(this as SinkLane<unknown>)) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const stopped = () => reject(signal.reason)
+      signal.addEventListener('abort', stopped, { once: true })
+      this.#idle.push(() => {
+        signal.removeEventListener('abort', stopped)
+        resolve()
+      })
+    })
+  }
+
+  trouble(): Trouble | null {
+    return this.#partition.trouble()
+  }
+
+  close(hard: boolean): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#partition.leave(this as SinkLane<unknown>, hard)
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  tell(outcome: Outcome<T>): void {
+    if (!this.#closed) this.#onOutcome(outcome)
+  }
+
+  settledNow(): void {
+    if (this.#idle.length === 0 || !this.#partition.idleOf(this as SinkLane<unknown>)) return
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+}
+
+function outgoing(lane: SinkLane<unknown>, batch: Batch, tag: unknown): Outgoing {
+  return {
+    state: 'queued',
+    count: batch.header.lastOffsetDelta + 1,
+    bytes: batch.bytes.length,
+    sequence: null,
+    written: false,
+    outOfOrder: 0,
+    batch,
+    lane,
+    tag,
+    baseOffset: null,
+    refusal: null,
+    writtenMs: 0,
+    tries: 0,
+  }
+}

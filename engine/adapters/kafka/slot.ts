@@ -1,0 +1,169 @@
+import { MillraceError } from '../../errors.ts'
+import { backOffMs, linkBackOff, sessionSwapJitter, sessionSwapShare } from '../../limits.ts'
+import type { Chance, Clock } from '../../ports/clock.ts'
+import type { Link } from './link.ts'
+
+export type SlotFault = { error: MillraceError; sinceMs: number; tries: number; nextTryMs: number }
+
+/**
+ * The place of one link to one broker (KAFKA-CLIENT W-20): opens it on first need, opens it anew on the `link` curve,
+ * and replaces it before its session ends (W-23): the second link stands before the first is given up.
+ */
+export class LinkSlot {
+  readonly #connect: () => Promise<Link>
+  readonly #clock: Clock
+  readonly #chance: Chance
+  readonly #quietSwap: boolean
+  readonly #onReady: () => void
+  readonly #onFault: (fault: SlotFault) => void
+  #link: Link | null = null
+  #next: Link | null = null
+  #connecting = false
+  #closed = false
+  #fault: SlotFault | null = null
+  #cancelTimer: (() => void) | null = null
+  #tries = 0
+  #openedMs = 0
+  swaps = 0
+
+  /**
+   * `quietSwap`: the new link is used only when the old has no request open (`send`: a batch on a new link must not
+   * overtake those on the old one). `onReady`: a link is there, or fit for use again.
+   */
+  constructor(how: {
+    connect: () => Promise<Link>
+    clock: Clock
+    chance: Chance
+    quietSwap: boolean
+    onReady: () => void
+    onFault: (fault: SlotFault) => void
+  }) {
+    this.#connect = how.connect
+    this.#clock = how.clock
+    this.#chance = how.chance
+    this.#quietSwap = how.quietSwap
+    this.#onReady = how.onReady
+    this.#onFault = how.onFault
+  }
+
+  get fault(): SlotFault | null {
+    return this.#fault
+  }
+
+  /** The link to write to now, or null; then it is being opened and `onReady` will be called. */
+  use(): Link | null {
+    if (this.#closed) return null
+    if (this.#next) return this.#swapped()
+    if (this.#link) return this.#link
+    if (!this.#connecting && !this.#cancelTimer) this.#open()
+    return null
+  }
+
+  /** The present link, also one that must not be written to during a swap. */
+  get present(): Link | null {
+    return this.#link
+  }
+
+  /** A good answer came: the back-off starts anew (W-24). */
+  good(): void {
+    this.#fault = null
+    this.#tries = 0
+  }
+
+  /** W-70: the link is reset at once. */
+  cut(): void {
+    this.#link?.end(null, true)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancelTimer?.()
+    this.#link?.end(null)
+    this.#next?.end(null)
+  }
+
+  #swapped(): Link | null {
+    const old = this.#link
+    if (old && this.#quietSwap && old.open > 0) return null
+    this.#link = this.#next
+    this.#next = null
+    this.swaps++
+    if (this.#link) this.#watch(this.#link)
+    void old?.close()
+    return this.#link
+  }
+
+  #open(): void {
+    this.#connecting = true
+    this.#connect().then(
+      link => {
+        this.#connecting = false
+        if (this.#closed) return link.end(null)
+        if (this.#link) this.#prepareSwap(link)
+        else {
+          this.#link = link
+          this.#watch(link)
+        }
+        this.#onReady()
+      },
+      (cause: unknown) => {
+        this.#connecting = false
+        if (this.#closed) return
+        const error = cause instanceof MillraceError ? cause : unreachable(cause)
+        this.#failed(error)
+      },
+    )
+  }
+
+  /** The second link waits; if the first has requests open the swap comes when they have ended. */
+  #prepareSwap(link: Link): void {
+    this.#next = link
+    link.onClose(() => {
+      if (this.#next === link) this.#next = null
+    })
+    if (this.#quietSwap) void this.#link?.drained().then(() => this.#onReady())
+  }
+
+  #watch(link: Link): void {
+    this.#openedMs = this.#clock.nowMs()
+    link.onClose(fault => {
+      if (this.#link !== link) return
+      this.#link = null
+      this.#cancelTimer?.()
+      this.#cancelTimer = null
+      if (this.#closed) return
+      // A close while nothing is open is no fault (W-24); a broker that does it at once would make us spin.
+      const early = this.#clock.nowMs() - this.#openedMs < linkBackOff.firstMs
+      if (this.#next) this.#onReady()
+      else if (fault) this.#failed(fault)
+      else if (early) this.#failed(unreachable(`${link.name}: the broker closed the link at once`))
+      else this.#onReady()
+    })
+    if (link.sessionEndsAtMs === null) return
+    const left = link.sessionEndsAtMs - this.#clock.nowMs()
+    const share = sessionSwapShare * (1 - sessionSwapJitter * this.#chance())
+    this.#cancelTimer = this.#clock.after(Math.max(0, left * share), () => {
+      this.#cancelTimer = null
+      if (!this.#closed && this.#link === link && !this.#connecting) this.#open()
+    })
+  }
+
+  /** While a swap is prepared the present link goes on working, so nobody is told. */
+  #failed(error: MillraceError): void {
+    const now = this.#clock.nowMs()
+    this.#tries++
+    const wait = backOffMs(linkBackOff, this.#tries, this.#chance)
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#clock.after(wait, () => {
+      this.#cancelTimer = null
+      if (!this.#closed) this.#open()
+    })
+    if (this.#link) return
+    this.#fault = { error, sinceMs: this.#fault?.sinceMs ?? now, tries: this.#tries, nextTryMs: now + wait }
+    this.#onFault(this.#fault)
+  }
+}
+
+function unreachable(cause: unknown): MillraceError {
+  return new MillraceError('kafka-unreachable', String(cause), { retryable: true, cause })
+}

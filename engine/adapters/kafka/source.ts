@@ -1,0 +1,236 @@
+import type { Crc } from '../../batch/crc.ts'
+import { backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
+import type { BatchSource, Isolation, Part, Position, Stream, TopicId, Trouble } from '../../ports/kafka.ts'
+import type { Cluster } from './cluster.ts'
+import { classify, troubleCode } from './decide/classify.ts'
+import { Fetcher } from './fetcher.ts'
+import type { FetchAnswer, FetchedPartition } from './frames/fetch.ts'
+import { listOffsetsApi } from './frames/listOffsets.ts'
+import type { MemoryAccount } from './slab.ts'
+import { LinkSlot } from './slot.ts'
+import { SourceStream } from './stream.ts'
+
+/**
+ * All streams of one cluster, isolation and rack: which broker's fetcher reads each, and what a broker's refusal
+ * means for it (KAFKA-CLIENT W-43 to W-45, §5).
+ */
+export class Source implements BatchSource {
+  readonly #cluster: Cluster
+  readonly #account: MemoryAccount
+  readonly #crc: Crc
+  readonly #isolation: 0 | 1
+  readonly #rack: string
+  readonly #streams = new Set<SourceStream>()
+  readonly #fetchers = new Map<number, Fetcher>()
+  readonly #stopChange: () => void
+  #stopByName: (() => void) | null = null
+  #closed = false
+
+  constructor(how: { cluster: Cluster; account: MemoryAccount; crc: Crc; isolation: Isolation; rack: string | null }) {
+    this.#cluster = how.cluster
+    this.#account = how.account
+    this.#crc = how.crc
+    this.#isolation = how.isolation === 'read_committed' ? 1 : 0
+    this.#rack = how.rack ?? ''
+    this.#stopChange = how.cluster.onChange(() => this.#assignAll())
+  }
+
+  /** Requests sent so far, for measures and tests. */
+  get requests(): number {
+    let sum = 0
+    for (const fetcher of this.#fetchers.values()) sum += fetcher.requests
+    return sum
+  }
+
+  open(part: Part & { topicId: TopicId }, at: Position): Stream {
+    const stream = new SourceStream(part, at, {
+      account: this.#account,
+      nowMs: () => this.#cluster.clock.nowMs(),
+      wake: s => this.#fetcherOf(s)?.pump(),
+      trouble: s => this.#trouble(s),
+      closed: s => this.#forget(s),
+    })
+    this.#streams.add(stream)
+    this.#cluster.want(part.topic)
+    this.#assign(stream)
+    this.#refreshByName()
+    return stream
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stopChange()
+    this.#stopByName?.()
+    for (const stream of [...this.#streams]) stream.close()
+    for (const fetcher of this.#fetchers.values()) fetcher.close()
+  }
+
+  #fetcherOf(stream: SourceStream): Fetcher | undefined {
+    return stream.broker === null ? undefined : this.#fetchers.get(stream.broker)
+  }
+
+  #forget(stream: SourceStream): void {
+    this.#streams.delete(stream)
+    this.#fetcherOf(stream)?.remove(stream)
+    this.#cluster.unwant(stream.part.topic)
+    this.#dropEmpty()
+  }
+
+  #assignAll(): void {
+    for (const stream of [...this.#streams]) this.#assign(stream)
+    for (const fetcher of this.#fetchers.values()) fetcher.pump()
+    this.#dropEmpty()
+  }
+
+  #dropEmpty(): void {
+    for (const [id, fetcher] of this.#fetchers) {
+      if (!fetcher.empty) continue
+      fetcher.close()
+      this.#fetchers.delete(id)
+    }
+  }
+
+  #assign(stream: SourceStream): void {
+    const topic = this.#cluster.topicOf(stream.part.topic)
+    if (!topic) return
+    if (topic.error !== 0) return this.#inTrouble(stream, topic.error, `topic ${stream.part.topic}`)
+    if (topic.topicId !== '' && stream.topicId !== '' && topic.topicId !== stream.topicId) {
+      if (stream.standing) return
+      stream.generation++
+      return stream.deliver({ is: 'recreated', topicId: topic.topicId })
+    }
+    const leader = this.#cluster.leaderOf(stream.part)
+    if (!leader) return this.#inTrouble(stream, 5, 'the partition has no leader')
+    if (stream.broker === leader.id) return
+    this.#fetcherOf(stream)?.remove(stream)
+    stream.generation++
+    stream.broker = leader.id
+    stream.notBeforeMs = 0
+    this.#fetcher(leader.id).add(stream)
+  }
+
+  #fetcher(broker: number): Fetcher {
+    const there = this.#fetchers.get(broker)
+    if (there) return there
+    const { clock, chance } = this.#cluster
+    const made = new Fetcher(
+      broker,
+      {
+        isolation: this.#isolation,
+        rack: this.#rack,
+        account: this.#account,
+        crc: this.#crc,
+        nowMs: () => clock.nowMs(),
+        after: (ms, then) => clock.after(ms, then),
+        facts: s => this.#facts(s),
+        fault: (s, fetched, answer) => this.#fault(s, fetched, answer),
+        wholeFault: (streams, error) => {
+          for (const s of streams) this.#inTrouble(s, error, 'the whole fetch')
+        },
+        linkFault: () => this.#cluster.refreshSoon(),
+      },
+      tell =>
+        new LinkSlot({
+          connect: () => this.#cluster.linkTo(broker, 'fetch'),
+          clock,
+          chance,
+          quietSwap: false,
+          ...tell,
+        }),
+    )
+    this.#fetchers.set(broker, made)
+    return made
+  }
+
+  #facts(stream: SourceStream): { topicId: TopicId; leaderEpoch: number } | null {
+    const topic = this.#cluster.topicOf(stream.part.topic)
+    const leader = this.#cluster.leaderOf(stream.part)
+    if (!topic || !leader || leader.id !== stream.broker) return null
+    return { topicId: stream.topicId === '' ? topic.topicId : stream.topicId, leaderEpoch: leader.epoch }
+  }
+
+  #fault(stream: SourceStream, fetched: FetchedPartition, answer: FetchAnswer): void {
+    if (fetched.error === 0 && fetched.diverging) {
+      stream.generation++
+      return stream.deliver({ is: 'diverged', offset: fetched.diverging.endOffset, epoch: fetched.diverging.epoch })
+    }
+    const verdict = classify('fetch', fetched.error)
+    if (verdict === 'out-of-range') return this.#outOfRange(stream)
+    if (verdict === 'leader' && this.#cluster.hint(stream.part, fetched.leader, answer.endpoints)) return
+    this.#inTrouble(stream, fetched.error, 'the fetch')
+    if (verdict === 'leader' || verdict === 'missing') this.#cluster.refreshSoon()
+  }
+
+  /** W-43: the answer carries −1 for log start and watermark, so they are asked for before the flow is told. */
+  #outOfRange(stream: SourceStream): void {
+    stream.standing = true
+    const { generation, part } = stream
+    this.#logRange(part, stream.broker ?? -1).then(
+      range => {
+        if (stream.closed || stream.generation !== generation) return
+        stream.generation++
+        stream.deliver({ is: 'out-of-range', ...range })
+      },
+      () => {
+        if (stream.closed || stream.generation !== generation) return
+        stream.standing = false
+        this.#inTrouble(stream, 5, 'its offsets cannot be read')
+      },
+    )
+  }
+
+  async #logRange(part: Part, broker: number): Promise<{ logStart: bigint; lastStable: bigint; end: bigint }> {
+    const ask = async (isolation: 0 | 1, timeMs: bigint): Promise<bigint> => {
+      const partitions = [{ partition: part.partition, leaderEpoch: -1, timeMs }]
+      const answer = await this.#cluster.askBroker(broker, listOffsetsApi, {
+        isolation,
+        topics: [{ topic: part.topic, partitions }],
+      })
+      const found = answer.topics[0]?.partitions[0]
+      if (found?.error !== 0 || found.offset < 0n) throw new Error('no offset')
+      return found.offset
+    }
+    const [logStart, lastStable, end] = await Promise.all([ask(0, -2n), ask(1, -1n), ask(0, -1n)])
+    return { logStart, lastStable, end }
+  }
+
+  #inTrouble(stream: SourceStream, kafka: number, what: string): void {
+    const { clock, chance } = this.#cluster
+    const now = clock.nowMs()
+    const tries = (stream.ownTrouble?.tries ?? 0) + 1
+    const slow = ['wait', 'login', 'unknown'].includes(classify('fetch', kafka))
+    const wait = backOffMs(slow ? unitBackOff : linkBackOff, tries, chance)
+    stream.notBeforeMs = now + wait
+    stream.ownTrouble = {
+      code: troubleCode(kafka, 'source'),
+      kafka,
+      message: `${this.#cluster.name}: ${stream.part.topic}/${stream.part.partition}: ${what} failed with Kafka's error ${kafka}`,
+      sinceMs: stream.ownTrouble?.sinceMs ?? now,
+      tries,
+      nextTryMs: stream.notBeforeMs,
+    }
+    this.#fetcherOf(stream)?.pump()
+    // A topic or leader that is not there is looked for again; the cluster paces the requests (W-44).
+    if (stream.broker === null || !this.#cluster.leaderOf(stream.part)) this.#cluster.refreshSoon()
+  }
+
+  #trouble(stream: SourceStream): Trouble | null {
+    const slot = this.#fetcherOf(stream)?.fault ?? null
+    const fault = slot ?? (stream.broker === null ? this.#cluster.fault : null)
+    if (!fault) return null
+    const { error, sinceMs, tries } = fault
+    const nextTryMs = slot?.nextTryMs ?? this.#cluster.clock.nowMs()
+    return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
+  }
+
+  /** W-45: where fetches go by name only Metadata tells that a topic was made anew. */
+  #refreshByName(): void {
+    if (this.#stopByName) return
+    this.#stopByName = this.#cluster.clock.after(metadataByNameRefreshMs, () => {
+      this.#stopByName = null
+      if (this.#closed || this.#streams.size === 0) return
+      if ([...this.#fetchers.values()].some(fetcher => fetcher.byName)) this.#cluster.refreshSoon()
+      this.#refreshByName()
+    })
+  }
+}
