@@ -107,7 +107,11 @@ function open(
   const onread = {
     buffer: () => opened.link?.target() ?? scratch,
     callback: (bytes: number, buffer: Uint8Array) => {
-      if (opened.link) return opened.link.read(bytes)
+      if (opened.link) {
+        // Node asks for the next buffer when it has given the last: the first read of the link is still in ours.
+        if (buffer === scratch) scratch.copy(opened.link.target(), 0, 0, bytes)
+        return opened.link.read(bytes)
+      }
       facade.received(buffer, bytes)
       return true
     },

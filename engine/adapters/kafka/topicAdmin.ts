@@ -1,12 +1,15 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import { type Admin, ConfigResourceTypes, Kafka, logLevel } from 'kafkajs'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { MillraceError } from '../../errors.ts'
 import { adminIdleMs, adminTimeoutMs, connectTimeoutMs } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClusterAdmin } from '../../ports/kafka.ts'
 import type { Address } from './cluster.ts'
 import { type Security, saslOptions, tlsOptions } from './login.ts'
+
+/** Kafka's resource type of a topic; kafkajs types it as an enum that an ES module cannot import. */
+const topicResource = 2
 
 /**
  * Topic admin by kafkajs, for what happens rarely (KAFKA-CLIENT W-3). Its client is closed after a minute without use,
@@ -34,7 +37,7 @@ export class TopicAdmin {
 
   topicConfigs: ClusterAdmin['topicConfigs'] = topics =>
     this.#with('topic configs cannot be read', async admin => {
-      const resources = topics.map(name => ({ type: ConfigResourceTypes.TOPIC, name }))
+      const resources = topics.map(name => ({ type: topicResource, name }))
       const answer = await admin.describeConfigs({ includeSynonyms: false, resources })
       return new Map(
         answer.resources.map(resource => [
