@@ -82,6 +82,7 @@ export const logMarkMs = 60_000
 export const logSeqMax = 9_999_999_999
 export const logBufferBytesMax = 8 * 1024 * 1024
 export const logFlushAtExitMs = 2_000
+export const logWriteBytesMax = 16 * 1024
 
 // Selection (MIRROR M-10)
 export const patternsMax = 200
