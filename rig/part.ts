@@ -5,7 +5,7 @@ import type { Ports } from './ports.ts'
 import type { Tool } from './tools.ts'
 
 /** The kinds of servers that the rig can start. */
-export type PartName = 'kafka' | 'zookeeper' | 'proxy'
+export type PartName = 'kafka' | 'zookeeper' | 'proxy' | 'children'
 
 /** How a process ended, as Node says it: one of the two is null. */
 export type Exit = { code: number | null; signal: string | null }

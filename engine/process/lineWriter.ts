@@ -18,6 +18,7 @@ export class LineWriter {
   #writing = false
   #broken = false
   #dropped: Dropped | null = null
+  #onDrained = () => {}
 
   /** `onBroken`: nobody reads any more (EPIPE, EBADF; L-11). */
   constructor(fd: number, on: { dropped: (dropped: Dropped) => void; broken: () => void }) {
@@ -39,7 +40,19 @@ export class LineWriter {
     this.#pump()
   }
 
-  /** Everything that waits, now and synchronously, for two seconds at most (L-12). */
+  /** Ends when nothing waits any more, or after two seconds (L-12). */
+  drained(): Promise<void> {
+    if (this.#broken || (!this.#writing && this.#lines.length === 0)) return Promise.resolve()
+    return new Promise(resolve => {
+      const late = setTimeout(resolve, logFlushAtExitMs)
+      this.#onDrained = () => {
+        clearTimeout(late)
+        resolve()
+      }
+    })
+  }
+
+  /** What waits, now and synchronously, for two seconds at most (L-12). A block that the kernel is being given may come after it. */
   flush(): void {
     const until = Date.now() + logFlushAtExitMs
     for (const line of this.#lines.splice(0)) {
@@ -73,6 +86,7 @@ export class LineWriter {
       if (error && error.code !== 'EAGAIN') {
         this.#broken = true
         this.#lines = []
+        this.#onDrained()
         return this.#onBroken()
       }
       const rest = block.subarray(error ? 0 : written)
@@ -80,6 +94,7 @@ export class LineWriter {
       this.#bytes -= whole
       this.#writing = false
       this.#tellDropped()
+      if (this.#lines.length === 0) this.#onDrained()
       this.#pump()
     })
   }

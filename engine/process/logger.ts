@@ -42,8 +42,10 @@ const secretNames = [
 
 export type Logger = Log & {
   fatal(msg: string, fields?: Record<string, unknown>): void
-  /** The last line of an orderly life, then everything is written out (L-3, L-12). */
-  end(exitCode: number): void
+  /** The last line of an orderly life; ends when everything is written out, after two seconds at most (L-3, L-12). */
+  end(exitCode: number): Promise<void>
+  /** What waits is written now, synchronously: for a process that dies (L-12). */
+  flush(): void
 }
 
 /** 8 digits base 36 of the start time in ms, then 4 random ones; sorts by start (L-2). */
@@ -85,6 +87,8 @@ export function startLogger(how: {
       base: null,
       messageKey: 'msg',
       timestamp: () => `,"ts":"${new Date(clock.wallMs()).toISOString()}"`,
+      // Ours are plain data already; pino's own serializer would add a type and a stack.
+      serializers: { err: (err: unknown) => err },
       formatters: { level: label => ({ level: label }) },
       mixin: () => ({ svc: how.svc, task: how.task, container: how.container, boot, seq }),
       redact: { paths: secretNames.flatMap(name => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
@@ -129,8 +133,9 @@ export function startLogger(how: {
     fatal: (msg, fields = {}) => say('fatal', msg, fields),
     end(exitCode) {
       say('info', `ends with exit code ${exitCode}`, { exitCode }, 'log-end')
-      writer.flush()
+      return writer.drained()
     },
+    flush: () => writer.flush(),
   }
 }
 
