@@ -69,7 +69,7 @@ export async function startChild(spec: ChildSpec, ctx: Pick<RigContext, 'dir' | 
       const drained = new Promise<void>(done => setTimeout(done, drainMs).unref())
       Promise.race([closed, drained]).then(() => {
         ctx.guard.remove(pid)
-        out.end(() => endedError(spec.name, { code, signal }, performance.now() - began, log, out.tail()))
+        out.end(() => endedError(spec.name, { code, signal }, performance.now() - began, log, out))
         resolve({ code, signal })
       })
     })
@@ -121,6 +121,8 @@ function send(pid: number, signal: NodeJS.Signals): void {
 function openOutput(log: string, pattern: RegExp | null) {
   const file = openSync(log, 'a', 0o600)
   const lines: string[] = []
+  let trouble: string | null = null
+  let taken: string | null = null
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
   ready.catch(() => {})
   if (pattern === null) resolve('')
@@ -131,6 +133,8 @@ function openOutput(log: string, pattern: RegExp | null) {
     const take = (line: string) => {
       lines.push(line)
       if (lines.length > tailLinesMax) lines.shift()
+      if (trouble === null && troubleLine.test(line)) trouble = line
+      if (taken === null && portTaken.test(line)) taken = line
       if (pattern?.test(line)) resolve(line)
     }
     stream.on('data', (text: string) => {
@@ -148,6 +152,8 @@ function openOutput(log: string, pattern: RegExp | null) {
     ready,
     read,
     tail: () => [...lines],
+    trouble: () => trouble,
+    taken: () => taken,
     /** Whoever still waits gets the error. */
     end(error: () => RigError) {
       open = false
@@ -158,15 +164,21 @@ function openOutput(log: string, pattern: RegExp | null) {
 }
 
 const portTaken = /Address already in use|EADDRINUSE/
+/** A server that fails says a great deal about its orderly end; the first of these lines is worth more than the last 40. */
+const troubleLine = /\b(ERROR|FATAL)\b|^Error\b|^Exception in thread/
 
-function endedError(name: string, exit: Exit, afterMs: number, log: string, lines: string[]): RigError {
+function endedError(
+  name: string,
+  exit: Exit,
+  afterMs: number,
+  log: string,
+  out: { tail(): string[]; trouble(): string | null; taken(): string | null },
+): RigError {
+  const [trouble, taken] = [out.trouble(), out.taken()]
+  const more = { part: name, log, lines: out.tail() }
+  if (taken !== null) return new RigError('rig-port', `${name} met a taken port: ${taken}`, more)
   const how = exit.signal === null ? `exit ${exit.code}` : exit.signal
-  const after = `${(afterMs / 1_000).toFixed(1)} s`
-  if (lines.some(line => portTaken.test(line)))
-    return new RigError('rig-port', `${name} met a port that another process has taken`, { part: name, log, lines })
-  return new RigError('rig-start', `${name} ended (${how}) after ${after}, before it was ready`, {
-    part: name,
-    log,
-    lines,
-  })
+  const first = trouble === null ? '' : `; its first trouble: ${trouble}`
+  const message = `${name} ended (${how}) after ${(afterMs / 1_000).toFixed(1)} s, before it was ready${first}`
+  return new RigError('rig-start', message, more)
 }

@@ -28,7 +28,8 @@ export class RigError extends Error {
   readonly part: string | null
   readonly log: string | null
   readonly hint: string | null
-  readonly lines: string[]
+  /** Not shown again beside the message by whoever prints an error with its fields. */
+  declare readonly lines: string[]
 
   constructor(code: RigCode, message: string, more: RigErrorMore = {}) {
     super([message, ...(more.lines ?? [])].join('\n    '), more.cause === undefined ? undefined : { cause: more.cause })
@@ -36,7 +37,7 @@ export class RigError extends Error {
     this.part = more.part ?? null
     this.log = more.log ?? null
     this.hint = more.hint ?? null
-    this.lines = more.lines ?? []
+    Object.defineProperty(this, 'lines', { value: more.lines ?? [], enumerable: false })
   }
 }
 

@@ -46,3 +46,5 @@ export const strayAfterMs = 60 * 60 * 1_000
 export const proxyBufferBytesMax = 1024 * 1024
 /** How often the command looks whether npm is still there. */
 export const parentAgainMs = 500
+/** How often a topic is looked at whether it is compacted by now: brokers tell nobody. */
+export const compactionAgainMs = 100

@@ -1,14 +1,17 @@
-#!/usr/bin/env -S node
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { listCache } from './cacheCommand.ts'
 import { type Command, parseCommand } from './command.ts'
 import { doctor } from './doctor.ts'
 import { describeError, exitOf, type RigError } from './errors.ts'
+import { sayKept } from './keptFolder.ts'
 import { parentAgainMs } from './limits.ts'
 import { parts } from './parts.ts'
 import { progressAt } from './progress.ts'
 import { type RigSet, rig, type Wishes } from './set.ts'
+
+/** Run folders that stay; said after everything else (R-11). */
+const kept: string[] = []
 
 type SetCommand = Extract<Command, { kind: 'set' }>
 
@@ -45,7 +48,7 @@ async function runSet(command: SetCommand, signal: AbortSignal): Promise<number>
   const progress = progressAt(process.stderr)
   let dead: RigError | null = null
   try {
-    await using set = await rig(wishes, { signal, progress: progress.line })
+    await using set = await rig(wishes, { signal, progress: progress.line, kept: dir => kept.push(dir) })
     progress.stop()
     set.died.then(error => {
       dead = error
@@ -117,4 +120,5 @@ process.exitCode = await main(process.argv.slice(2)).catch(error => {
   process.stderr.write(`${describeError(error)}\n`)
   return exitOf(error)
 })
+for (const dir of kept) sayKept(dir)
 process.exit()

@@ -58,5 +58,5 @@ export const zookeeperJars: JarRecipe = {
     ['org.xerial.snappy', 'snappy-java', '1.1.10.5'],
     ['org.slf4j', 'slf4j-simple', '2.0.13'],
   ]),
-  jarsCount: 21,
+  jarsCount: 24,
 }

@@ -40,10 +40,10 @@ export function mirrorMaker(how: 'tuned' | 'stock'): Contestant {
       const text = await readFile(properties, 'utf8')
       const lines = how === 'tuned' ? text : text.slice(0, text.indexOf(tunedFrom))
       const filled = lines
-        .replace('FROM', from)
-        .replace('TO', to)
-        .replace('TOPIC', cell.topic)
-        .replace('CODEC', cell.codec)
+        .replace('{{FROM}}', from)
+        .replace('{{TO}}', to)
+        .replace('{{TOPIC}}', cell.topic)
+        .replace('{{CODEC}}', cell.codec)
       const path = join(processes.dir, `mm2-${how}-${cell.topic}-${round}.properties`)
       await writeFile(path, filled)
       return processes.java({

@@ -1,36 +1,33 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { type Metric, Registry } from 'prom-client'
+import type { Distribution, Measure } from '../ports/metrics.ts'
 
-/** One measure: its values are read when somebody asks for the metrics, so the data path only counts numbers. */
-export type Measure = {
-  name: string
-  help: string
-  kind: 'counter' | 'gauge'
-  labels: readonly string[]
-  read(): Iterable<{ labels: Record<string, string>; value: number }>
-}
+type Value = { value: number; labels: Record<string, string | number>; metricName?: string }
 
-/** Prometheus text of all measures; names are `millrace_<area>_<what>_<unit>` (DESIGN §9). */
+/** Prometheus text of all measures; gives its content type and the text of now. */
 export function metricsText(measures: readonly Measure[]): () => Promise<{ type: string; text: string }> {
   const registry = new Registry()
   for (const measure of measures) {
-    const common = { name: measure.name, help: measure.help, labelNames: [...measure.labels], registers: [registry] }
-    if (measure.kind === 'gauge') {
-      new Gauge({
-        ...common,
-        collect() {
-          this.reset()
-          for (const { labels, value } of measure.read()) this.set(labels, value)
-        },
-      })
-    } else {
-      new Counter({
-        ...common,
-        collect() {
-          this.reset()
-          for (const { labels, value } of measure.read()) this.inc(labels, value)
-        },
-      })
+    const { name, help, kind } = measure
+    const values = () => (measure.kind === 'histogram' ? distributed(name, measure.read()) : [...measure.read()])
+    // prom-client's own metrics are written to; ours are read, so it gets what its registry asks a metric for.
+    const metric = {
+      name,
+      help,
+      type: kind,
+      aggregator: 'sum',
+      get: async () => ({ name, help, type: kind, values: values(), aggregator: 'sum' }),
     }
+    registry.registerMetric(metric as unknown as Metric)
   }
   return async () => ({ type: registry.contentType, text: await registry.metrics() })
+}
+
+function distributed(name: string, of: Distribution): Value[] {
+  const buckets = of.bounds.map((le, i) => ({ value: of.counts[i] ?? 0, labels: { le }, metricName: `${name}_bucket` }))
+  return [
+    ...buckets,
+    { value: of.count, labels: { le: '+Inf' }, metricName: `${name}_bucket` },
+    { value: of.sum, labels: {}, metricName: `${name}_sum` },
+    { value: of.count, labels: {}, metricName: `${name}_count` },
+  ]
 }

@@ -1,6 +1,10 @@
 import kafkajs from 'kafkajs'
 
-export type ClientOptions = Partial<Pick<kafkajs.KafkaConfig, 'ssl' | 'sasl' | 'retry' | 'requestTimeout'>>
+export type ClientOptions = Partial<
+  Pick<kafkajs.KafkaConfig, 'ssl' | 'sasl' | 'retry' | 'requestTimeout' | 'reauthenticationThreshold'>
+>
+
+const createPartitioner = kafkajs.Partitioners.DefaultPartitioner
 
 /** An independent client for the rig's own tests: quick to give up unless `retry` says otherwise. */
 export function kafkaClient(bootstrap: string, options: ClientOptions = {}) {
@@ -11,26 +15,22 @@ export function kafkaClient(bootstrap: string, options: ClientOptions = {}) {
     ...options,
   })
   const admin = kafka.admin()
-  const producer = kafka.producer({
-    idempotent: true,
-    maxInFlightRequests: 1,
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  })
-  let connected: Promise<void> | null = null
+  let producer: kafkajs.Producer | null = null
   return {
     kafka,
     admin,
-    producer,
     async createTopic(topic: string, numPartitions = 1, replicationFactor = 1) {
       await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions, replicationFactor }] })
     },
     async send(topic: string, messages: kafkajs.Message[]) {
-      connected ??= producer.connect()
-      await connected
+      if (producer === null) {
+        producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1, createPartitioner })
+        await producer.connect()
+      }
       await producer.send({ topic, acks: -1, messages })
     },
     async close() {
-      await Promise.all([admin.disconnect(), producer.disconnect()])
+      await Promise.all([admin.disconnect(), producer?.disconnect()])
     },
   }
 }

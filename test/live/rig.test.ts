@@ -5,12 +5,14 @@ import { test } from 'node:test'
 import { kafka } from '../../rig/kafka.ts'
 import { want } from '../../rig/part.ts'
 import { rig } from '../../rig/set.ts'
+import { fourLetters } from '../../rig/zookeeper/fourLetters.ts'
+import { zookeeper } from '../../rig/zookeeper.ts'
 import { consumeAll, kafkaClient } from './kafkajs.ts'
 import { live } from './rigFor.ts'
 
 test('RIG 1: a set answers at every address, and leaves no process, port or folder behind', live, async () => {
-  const set = await rig({ east: want(kafka, {}), west: want(kafka, {}) })
-  const { east, west } = set.parts
+  const set = await rig({ east: want(kafka, {}), west: want(kafka, {}), zk: want(zookeeper, {}) })
+  const { east, west, zk } = set.parts
   const client = kafkaClient(east.address.bootstrap)
   await client.createTopic('hello')
   await client.send('hello', [{ key: 'k', value: 'a record' }])
@@ -19,13 +21,15 @@ test('RIG 1: a set answers at every address, and leaves no process, port or fold
   const other = kafkaClient(west.address.bootstrap)
   assert.equal((await other.admin.describeCluster()).brokers.length, 1)
   await other.close()
-  const pids = [...east.pids, ...west.pids]
-  assert.equal(pids.length, 2)
+  const keeper = zk.members.map(({ address }) => address.port)
+  assert.match(await fourLetters(keeper[0] ?? 0, 'srvr'), /^Mode: standalone/m)
+  const pids = [...east.pids, ...west.pids, ...zk.pids]
+  assert.equal(pids.length, 3)
 
   await set.dispose()
   for (const pid of pids) assert.throws(() => process.kill(-pid, 0), { code: 'ESRCH' })
-  for (const { address } of [east, west])
-    for (const { port } of address.brokers) assert.equal(await connects(port), false)
+  const brokers = [east, west].flatMap(({ address }) => address.brokers.map(({ port }) => port))
+  for (const port of [...brokers, ...keeper]) assert.equal(await connects(port), false)
   assert.equal(existsSync(set.dir), false)
 })
 

@@ -1,7 +1,7 @@
 import { kafka } from '../../rig/kafka.ts'
-import type { RigContext, Wanted } from '../../rig/part.ts'
-import { want } from '../../rig/part.ts'
-import { type RigSet, rig, type Wishes } from '../../rig/set.ts'
+import { type RigContext, type Running, type Wanted, want } from '../../rig/part.ts'
+import { rig } from '../../rig/set.ts'
+import { zookeeper } from '../../rig/zookeeper.ts'
 
 /** An owner that dies: `node rigOwner.ts <way> <moment>`. It says the process group of each part, one a line. */
 const [way, moment] = process.argv.slice(2)
@@ -13,7 +13,8 @@ function die(): Promise<never> {
   return new Promise(() => {})
 }
 
-const wanted = want(kafka, {})
+const broker = want(kafka, {})
+const keeper = want(zookeeper, {})
 
 /** Dies at the moment `spawned`, when the guard has not heard of the process yet, or `starting`, right after that. */
 function dying(ctx: RigContext): RigContext {
@@ -32,7 +33,10 @@ function dying(ctx: RigContext): RigContext {
   }
 }
 
-const watched: Wanted<Awaited<ReturnType<typeof wanted.start>>> = { ...wanted, start: ctx => wanted.start(dying(ctx)) }
-const set: RigSet<{ one: typeof watched; two: typeof watched } & Wishes> = await rig({ one: watched, two: watched })
+const watched = <R extends Running<unknown>>(wanted: Wanted<R>): Wanted<R> => ({
+  ...wanted,
+  start: ctx => wanted.start(dying(ctx)),
+})
+const set = await rig({ one: watched(broker), two: watched(broker), zk: watched(keeper) })
 if (moment === 'paused') set.parts.one.pause()
 await die()

@@ -7,18 +7,17 @@ test('livez, readyz and metrics answer, other paths and methods say what there i
   let ready = false
   const metrics = metricsText([
     {
+      kind: 'counter',
       name: 'millrace_test_things_total',
       help: 'Things.',
-      kind: 'counter',
-      labels: ['topic'],
       read: () => [{ labels: { topic: 'a' }, value: 3 }],
     },
+    { kind: 'gauge', name: 'millrace_test_level_bytes', help: 'Level.', read: () => [{ labels: {}, value: 7 }] },
     {
-      name: 'millrace_test_level_bytes',
-      help: 'Level.',
-      kind: 'gauge',
-      labels: [],
-      read: () => [{ labels: {}, value: 7 }],
+      kind: 'histogram',
+      name: 'millrace_test_wait_seconds',
+      help: 'Wait.',
+      read: () => ({ bounds: [0.1, 1], counts: [2, 5], sum: 4.5, count: 6 }),
     },
   ])
   const server = await startHttp({ host: '127.0.0.1', port: 0, ready: () => ({ ready, why: 'no source' }), metrics })
@@ -33,11 +32,18 @@ test('livez, readyz and metrics answer, other paths and methods say what there i
     assert.deepEqual(await get('/readyz?x=1'), [200, 'ok\n'])
     const [status, text] = await get('/metrics')
     assert.equal(status, 200)
-    assert.match(text, /millrace_test_things_total\{topic="a"\} 3\n/)
-    assert.match(
-      (await get('/metrics'))[1],
-      /millrace_test_things_total\{topic="a"\} 3\n(.|\n)*millrace_test_level_bytes 7\n/,
-    )
+    for (const line of [
+      '# TYPE millrace_test_things_total counter',
+      'millrace_test_things_total{topic="a"} 3',
+      'millrace_test_level_bytes 7',
+      '# TYPE millrace_test_wait_seconds histogram',
+      'millrace_test_wait_seconds_bucket{le="1"} 5',
+      'millrace_test_wait_seconds_bucket{le="+Inf"} 6',
+      'millrace_test_wait_seconds_sum 4.5',
+      'millrace_test_wait_seconds_count 6',
+    ]) {
+      assert.ok(text.split('\n').includes(line), `${line} is not in\n${text}`)
+    }
     assert.equal((await get('/'))[0], 404)
     assert.equal((await get('/livez', 'POST'))[0], 405)
   } finally {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -276,6 +276,26 @@ describe('the fault proxy in its own process', () => {
     assert.equal(await ear(connect(proxied.address)).closed, 'ECONNREFUSED')
     await assert.rejects(proxied.heal(), { code: 'rig-died' })
     echo.close()
+  })
+
+  it('ends when its owner is killed', async () => {
+    const module = (path: string) => JSON.stringify(new URL(`../../rig/${path}`, import.meta.url).href)
+    const program = `
+      import { proxy } from ${module('proxy.ts')}
+      import { randomPorts } from ${module('ports.ts')}
+      const opened = await proxy({ host: '127.0.0.1', port: 9 }, { ports: randomPorts(), separate: true })
+      process.stdout.write(String(opened.address.port), () => process.kill(process.pid, 'SIGKILL'))
+    `
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let port = ''
+    owner.stdout.on('data', text => {
+      port += text
+    })
+    owner.stderr.resume()
+    // The proxy's process has the same standard error: the pipe closes when both are gone.
+    assert.deepEqual(await once(owner, 'close'), [null, 'SIGKILL'])
+    assert.match(port, /^\d+$/)
+    assert.equal(await ear(connect({ host: '127.0.0.1', port: Number(port) })).closed, 'ECONNREFUSED')
   })
 
   it('RIG 8: 100 MiB through the 1 MiB buffer keep memory growth below 16 MiB', async t => {

@@ -38,7 +38,7 @@ describe('versions', () => {
     const compose = textOf('rig/compose.yaml')
     const named = [...compose.matchAll(/^\s+image: (\S+)$/gm)].map(([, image]) => image)
     assert.deepEqual(named, [images.kafka, images.kafka, images.zookeeper, images.localstack])
-    const ports = [...compose.matchAll(/^\s+ports: \['(\S+?)'\]$/gm)].map(([, port]) => port)
+    const ports = [...compose.matchAll(/^\s+ports: \["(\S+?)"\]$/gm)].map(([, port]) => port)
     assert.equal(ports.length, named.length)
     for (const port of ports) assert.match(port ?? '', /^127\.0\.0\.1:\d+:\d+$/)
   })
