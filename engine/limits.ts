@@ -38,6 +38,8 @@ export const controlInFlightMax = 5
 /** A kafkajs admin client unused for so long is closed (W-3). */
 export const adminIdleMs = 60_000
 export const adminTimeoutMs = 30_000
+/** How long before its session ends kafkajs logs in anew; its own 10 s would do so at once in short sessions, and be refused. */
+export const adminReauthenticateMs = 1_000
 
 // Fetch (W-40, W-41, W-15)
 export const fetchBytesMax = 8 * 1024 * 1024
@@ -53,6 +55,8 @@ export const metadataByNameRefreshMs = 10_000
 // Produce (W-50)
 export const produceBytesMax = 4 * 1024 * 1024
 export const produceInFlightMax = 5
+/** Of a producer a broker knows the last five batches of a partition: an older repeat looks like a gap to it (W-51). */
+export const producerBatchesKnownMax = 5
 export const unknownErrorTriesMax = 3
 /** How soon a lane asks again whether it may write, when the lease said no. */
 export const mayWriteAgainMs = 100
@@ -67,12 +71,29 @@ export const commitPartitionsMax = 4_000
 export const checkpointIntervalMs = 1_000
 export const checkpointAgainMs = 12 * 60 * 60 * 1_000
 
+/** What the records of one batch may be when they are decompressed: a few bytes may claim gigabytes. */
+export const recordsBytesMax = 256 * 1024 * 1024
+
 // One-pass CRC pays from here on (W-15)
 export const onePassBytesMin = 8 * 1024
 
 // Units (MIRROR M-90, M-93)
 export const troubleShownAfterMs = 5_000
 export const clusterUnreachableMs = 30_000
+/** How often each unit of a worker is looked at: trouble, states, rates. */
+export const unitLookMs = 1_000
+/** A batch that the destination calls damaged is read and sent again so often (M-47). */
+export const damagedTriesMax = 3
+/** On a stop, what is under way may take so long; the rest of the stop is for the last commit. */
+export const stopDrainMs = 20_000
+/** How often metadata is read for new topics and partitions (M-12). */
+export const topicsRefreshMs = 10_000
+/** Upper bounds of the classes of added latency (M-96). */
+export const latencyBoundsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000]
+/** A commit without an answer for so long is given up for a newer one. */
+export const commitGiveUpMs = 10_000
+/** How often a command looks whether somebody else moves its checkpoints (M-100). */
+export const checkpointsCompareMs = 10_000
 
 // Processes and log lines (DESIGN §9, LOGS L-1 … L-12)
 export const stopTimeoutMs = 30_000
@@ -90,3 +111,7 @@ export const patternCharactersMax = 1_000
 
 // Verification (MIRROR M-101)
 export const verifyLookAheadRecordsMax = 100_000
+/** Keys of a compacted topic that are compared at once; above it both sides are read again for the rest. */
+export const verifyKeysMax = 200_000
+/** How often a reader that waits looks whether its stream is in trouble. */
+export const troubleLookMs = 1_000

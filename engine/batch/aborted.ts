@@ -6,22 +6,27 @@ type Seen = { header: Header; bytes: Buffer }
 
 /**
  * Which batches of one answer belong to aborted transactions (M-33). A transactional batch is dropped if its producer
- * has an entry with firstOffset ≤ the batch's last offset that no ABORT marker of that producer has ended yet. The
- * list is for the range of its own answer: keeping its state over answers drops good or copies bad records.
+ * has an entry with firstOffset ≤ the batch's last offset that no ABORT marker of that producer has ended yet; a marker
+ * ends all that have begun before it. The list is for the range of its own answer: keeping its state over answers drops
+ * good or copies bad records. Throws RangeError at a control batch that cannot be read.
  */
 export function dropAborted(
   batches: readonly Seen[],
   aborted: readonly { producerId: bigint; firstOffset: bigint }[],
 ): BatchVerdict[] {
-  const waiting = [...aborted].sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1))
+  const later = aborted.toSorted((a, b) => (a.firstOffset < b.firstOffset ? 1 : -1))
+  const open = new Set<bigint>()
   return batches.map(batch => {
     const { header } = batch
-    const mine = waiting.findIndex(a => a.producerId === header.producerId && a.firstOffset < nextOffset(header))
+    for (let next = later.at(-1); next && next.firstOffset < nextOffset(header); next = later.at(-1)) {
+      open.add(next.producerId)
+      later.pop()
+    }
     if (header.attributes & control) {
-      if (mine >= 0 && isAbortMarker(batch)) waiting.splice(mine, 1)
+      if (open.has(header.producerId) && isAbortMarker(batch)) open.delete(header.producerId)
       return 'control'
     }
-    return mine >= 0 && header.attributes & transactional ? 'drop' : 'keep'
+    return header.attributes & transactional && open.has(header.producerId) ? 'drop' : 'keep'
   })
 }
 
@@ -30,7 +35,7 @@ function isAbortMarker(batch: Seen): boolean {
   if (batch.header.recordsCount < 1) return false
   const r = new VarintReader(batch.bytes, headerBytes)
   r.int()
-  r.at++
+  r.skip(1)
   r.long()
   r.int()
   const key = r.sized()

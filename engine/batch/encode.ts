@@ -46,7 +46,8 @@ function recordParts(record: Omit<KafkaRecord, 'offset'>, index: number, baseTim
     parts.push(Buffer.from(small), bytes)
     small = []
   }
-  pushVarint(small, record.timestamp - baseTimestamp)
+  // Times further apart than 64 bits wrap, and come back when they are read.
+  pushVarint(small, BigInt.asIntN(64, record.timestamp - baseTimestamp))
   pushSmall(small, index)
   sized(record.key)
   sized(record.value)

@@ -8,8 +8,11 @@ export class VarintReader {
     this.at = from
   }
 
+  /** Throws RangeError, as all of these do, where the bytes end early or hold something else. */
   int(): number {
-    return Number(this.long())
+    const value = Number(this.long())
+    if (value !== (value | 0)) throw new RangeError(`a varint is larger than 32 bits before byte ${this.at}`)
+    return value
   }
 
   long(): bigint {
@@ -25,7 +28,7 @@ export class VarintReader {
     for (let shift = 49n; shift < 70n; shift += 7n) {
       const byte = this.#byte()
       value |= BigInt(byte & 127) << shift
-      if (byte < 128) return BigInt.asIntN(64, (value >> 1n) ^ -(value & 1n))
+      if (byte < 128) return BigInt.asIntN(64, (BigInt.asUintN(64, value) >> 1n) ^ -(value & 1n))
     }
     throw new RangeError(`a varint is too long at byte ${this.at}`)
   }
@@ -38,6 +41,10 @@ export class VarintReader {
     if (from + length > this.bytes.length) throw new RangeError(`the records end at byte ${this.bytes.length}`)
     this.at = from + length
     return this.bytes.subarray(from, this.at)
+  }
+
+  skip(bytes: number): void {
+    for (let i = 0; i < bytes; i++) this.#byte()
   }
 
   #byte(): number {

@@ -1,4 +1,5 @@
-import { backOffMs, linkBackOff } from '../../limits.ts'
+import { MillraceError } from '../../errors.ts'
+import { adminTimeoutMs, backOffMs, linkBackOff } from '../../limits.ts'
 import type { ClusterAdmin, ClusterView, Part } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify } from './decide/classify.ts'
@@ -14,11 +15,25 @@ type Found = Part & { offset: bigint | null; code: number }
 /** What the leader asks of a cluster (KAFKA-CLIENT W-77): metadata and offsets by our frames, topics by kafkajs. */
 export function clusterAdmin(cluster: Cluster, topics: TopicAdmin): ClusterAdmin {
   return {
-    look: async names => viewOf(await cluster.look(names)),
-    offsets: (parts, at) => offsetsOf(cluster, parts, at),
-    createTopic: topics.createTopic,
+    look: async names => viewOf(await inTime(cluster, 'Metadata', cluster.look(names))),
+    offsets: (parts, at) => inTime(cluster, 'ListOffsets', offsetsOf(cluster, parts, at)),
+    async createTopic(...how) {
+      // To create what exists is success (W-77).
+      if (await topics.createTopic(...how)) await inTime(cluster, 'Metadata', untilLed(cluster, how[0], how[1]))
+    },
     topicConfigs: topics.topicConfigs,
   }
+}
+
+/** W-77: a broker that hangs holds a login for 20 s and a request for 30, and there may be many brokers. */
+function inTime<T>(cluster: Cluster, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = cluster.clock.after(adminTimeoutMs, () => {
+      const message = `${cluster.name}: ${what}: no broker answers within ${adminTimeoutMs} ms`
+      reject(new MillraceError('kafka-unreachable', message, { retryable: true }))
+    })
+    work.then(resolve, reject).finally(cancel)
+  })
 }
 
 function viewOf(answer: MetadataAnswer): ClusterView {
@@ -40,6 +55,20 @@ function viewOf(answer: MetadataAnswer): ClusterView {
   }
 }
 
+/** A topic is made before all brokers know it, and before its partitions have leaders. */
+async function untilLed(cluster: Cluster, topic: string, partitions: number): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { topics } = await cluster.look([topic])
+    const led = topics[0]?.partitions.filter(p => p.error === 0 && p.leader >= 0) ?? []
+    if (topics[0]?.error === 0 && led.length >= partitions) return
+    await pause(cluster, tries)
+  }
+}
+
+async function pause(cluster: Cluster, tries: number): Promise<void> {
+  await new Promise<void>(resolve => cluster.clock.after(backOffMs(linkBackOff, tries, cluster.chance), resolve))
+}
+
 async function offsetsOf(
   cluster: Cluster,
   parts: Part[],
@@ -56,7 +85,7 @@ async function offsetsOf(
       return one === undefined || ['leader', 'again'].includes(classify('other', one.code))
     })
     if (open.length === 0 || tries > offsetTriesMax) break
-    await new Promise<void>(resolve => cluster.clock.after(backOffMs(linkBackOff, tries, cluster.chance), resolve))
+    await pause(cluster, tries)
   }
   return parts.map(part => found.get(`${part.topic}/${part.partition}`) ?? { ...part, offset: null, code: 3 })
 }

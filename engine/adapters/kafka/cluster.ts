@@ -30,10 +30,11 @@ export class Cluster {
   readonly #topics = new Map<string, KnownTopic>()
   readonly #wanted = new Map<string, number>()
   readonly #control = new Map<number, ControlLink>()
-  #first: { link: ControlLink; index: number } | null = null
+  #first: { link: ControlLink; index: number; users: number } | null = null
   readonly #changed = new Set<() => void>()
   #refreshing: Promise<void> | null = null
   #again = false
+  #newAgain = false
   #cancelTimer: (() => void) | null = null
   #tries = 0
   #lastAskMs = Number.NEGATIVE_INFINITY
@@ -68,7 +69,7 @@ export class Cluster {
   want(topic: string): void {
     const users = this.#wanted.get(topic) ?? 0
     this.#wanted.set(topic, users + 1)
-    if (users === 0 && !this.#topics.has(topic)) this.refreshSoon()
+    if (users === 0 && !this.#topics.has(topic)) this.#refreshNow()
   }
 
   unwant(topic: string): void {
@@ -89,6 +90,11 @@ export class Cluster {
   leaderOf(part: Part): Leader | null {
     const leader = this.#topics.get(part.topic)?.leaders.get(part.partition)
     return leader && this.#brokers.has(leader.id) ? leader : null
+  }
+
+  /** A broker does not know this topic by the id or name we have: nothing is known of it before the next answer. */
+  doubt(topic: string): void {
+    if (this.#topics.delete(topic)) this.refreshSoon()
   }
 
   /** `null` = not known yet; `error` 3 = the cluster says that it is not there. */
@@ -123,9 +129,14 @@ export class Cluster {
   }
 
   /** Asks one broker over its control link. */
-  askBroker<Question, Answer>(broker: number, api: Api<Question, Answer>, question: Question): Promise<Answer> {
+  askBroker<Question, Answer>(
+    broker: number,
+    api: Api<Question, Answer>,
+    question: Question,
+    mayWrite?: () => boolean,
+  ): Promise<Answer> {
     if (this.#closed) return Promise.reject(new MillraceError('kafka-unreachable', `${this.name}: closed`))
-    return this.#controlOf(broker).ask(api, question)
+    return this.#controlOf(broker).ask(api, question, mayWrite)
   }
 
   /** Asks any broker, each known one in turn; rejects with the last one's error when all fail. */
@@ -165,14 +176,31 @@ export class Cluster {
     if (now - this.#lastAskMs > linkBackOff.lastMs) this.#tries = 0
     const wait = this.#tries === 0 ? 0 : backOffMs(linkBackOff, this.#tries, this.chance)
     this.#tries++
-    this.#cancelTimer = this.clock.after(wait, () => {
-      this.#cancelTimer = null
-      this.#refreshing = this.#refresh().finally(() => {
-        this.#refreshing = null
-        const again = this.#again
-        this.#again = false
-        if (again) this.refreshSoon()
-      })
+    this.#cancelTimer = this.clock.after(wait, () => this.#startRefresh())
+  }
+
+  /** A topic that is asked for the first time is no repeat: it waits for no step of the curve. */
+  #refreshNow(): void {
+    if (this.#closed) return
+    if (this.#fault) return this.refreshSoon()
+    if (this.#refreshing) this.#newAgain = true
+    else {
+      this.#cancelTimer?.()
+      this.#cancelTimer = this.clock.after(0, () => this.#startRefresh())
+    }
+  }
+
+  #startRefresh(): void {
+    this.#cancelTimer = null
+    this.#refreshing = this.#refresh().finally(() => {
+      this.#refreshing = null
+      const again = this.#again
+      const failed = this.#fault !== null
+      this.#again = false
+      const fresh = this.#newAgain && !failed
+      this.#newAgain = false
+      if (fresh) this.#refreshNow()
+      else if (again) this.refreshSoon()
     })
   }
 
@@ -234,8 +262,6 @@ export class Cluster {
       this.#control.get(id)?.close()
       this.#control.delete(id)
     }
-    this.#first?.link.close()
-    this.#first = null
   }
 
   async #askBootstrap<Question, Answer>(
@@ -247,15 +273,22 @@ export class Cluster {
     for (let i = 0; i < this.#bootstrap.length; i++) {
       const index = (this.#first?.index ?? this.#turn + i) % this.#bootstrap.length
       const address = this.#bootstrap[index] as Address
-      this.#first ??= { link: this.#controlTo(() => this.#connect(address, 'control')), index }
-      const link = this.#first.link
+      this.#first ??= { link: this.#controlTo(() => this.#connect(address, 'control')), index, users: 0 }
+      const first = this.#first
+      first.users++
+      let failed = true
       try {
-        return await link.ask(api, question)
+        const answer = await first.link.ask(api, question)
+        failed = false
+        return answer
       } catch (error) {
         last = error
-        link.close()
-        if (this.#first?.link === link) this.#first = null
         if (error instanceof MillraceError && !error.retryable) throw error
+      } finally {
+        // The next caller takes the next address, or a broker by its number; who still waits here is not disturbed.
+        first.users--
+        if (this.#first === first && (failed || this.#brokers.size > 0)) this.#first = null
+        if (this.#first !== first && first.users === 0) first.link.close()
       }
     }
     throw last ?? this.#unknown(-1)

@@ -14,6 +14,7 @@ import { offsetFetchApi } from './frames/offsetFetch.ts'
 import { produceApi } from './frames/produce.ts'
 import { Link } from './link.ts'
 import { login, type Security } from './login.ts'
+import { mixedUp } from './loginFault.ts'
 import type { MemoryAccount } from './slab.ts'
 
 /** What every broker must speak. */
@@ -50,7 +51,9 @@ export function connector(how: {
       sessionEndsAtMs,
     })
     handOver(link)
-    const { answer, frame } = await link.ask(apiVersionsApi, software, { timeoutMs: controlTimeoutMs })
+    const { answer, frame } = await link
+      .ask(apiVersionsApi, software, { timeoutMs: controlTimeoutMs })
+      .catch((cause: unknown) => Promise.reject(unheard(cause, how.security)))
     frame.release()
     const { versions, missing } = chooseVersions(required, answer.apis, how.caps)
     const first = answer.error === 0 ? missing[0] : undefined
@@ -62,6 +65,13 @@ export function connector(how: {
     link.agree(versions)
     return link
   }
+}
+
+/** The broker closed instead of an answer: it has heard enough to know that this is not what the port is for (§5). */
+function unheard(cause: unknown, security: Security): unknown {
+  if (!(cause instanceof MillraceError) || cause.code !== 'kafka-link-lost') return cause
+  const hint = security.sasl ? mixedUp : 'does the port want SASL? set security.mechanism'
+  return new MillraceError(cause.code, cause.message, { retryable: true, cause, hint })
 }
 
 function tooOld(name: string, api: Missing): MillraceError {

@@ -191,8 +191,8 @@ export class Fetcher {
     )
   }
 
+  /** Busy until all positions are moved: a fault of one stream wakes the fetcher, and the others would come twice. */
   #answered(reply: Reply<FetchAnswer>, asked: Map<string, Asked>): void {
-    this.#busy = false
     this.#slot.good()
     const { answer, frame } = reply
     if (answer.error !== 0) {
@@ -201,9 +201,11 @@ export class Fetcher {
         [...asked.values()].map(a => a.stream),
         answer.error,
       )
+      this.#busy = false
       return this.pump()
     }
     const given = this.#take(answer, asked)
+    this.#busy = false
     this.pump()
     const all: FetchedBatch[] = []
     for (const g of given) if (g.generation === g.stream.generation) this.#give(g, frame, all)

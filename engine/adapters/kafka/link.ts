@@ -66,6 +66,9 @@ export class Link {
   #frame: Lease | null = null
   #frameUsed = 0
   #cancelAsk: (() => void) | null = null
+  /** What `target` gave last, and whether the kernel still writes there although the target has moved. */
+  #given: Buffer = this.#scratch
+  #moved = false
   readonly counts = { reads: 0, copiedBytes: 0, frames: 0 }
 
   /** `account`: the memory account for fetch links; null for `send` and `control`. */
@@ -146,12 +149,37 @@ export class Link {
 
   /** Where the kernel writes next. */
   target(): Buffer {
-    return this.#frame ? this.#frame.bytes.subarray(this.#frameUsed) : this.#scratch.subarray(this.#scratchUsed)
+    this.#moved = false
+    this.#given = this.#place()
+    return this.#given
   }
 
   /** `bytes` have been written to `target()`. False: the socket is not to be read until `resume` (W-31). */
   read(bytes: number): boolean {
     this.counts.reads++
+    return this.#moved ? this.#readMoved(Buffer.from(this.#given.subarray(0, bytes))) : this.#took(bytes)
+  }
+
+  #place(): Buffer {
+    return this.#frame ? this.#frame.bytes.subarray(this.#frameUsed) : this.#scratch.subarray(this.#scratchUsed)
+  }
+
+  /**
+   * Node asks for the next target when it has given the last read, so before a pause it was told the scratch. Then
+   * room came, the frame got its own buffer, reading went on: these bytes still lie where nobody looks for them.
+   */
+  #readMoved(bytes: Buffer): boolean {
+    this.#moved = false
+    for (let from = 0; from < bytes.length && this.#ended === undefined; ) {
+      const copied = bytes.copy(this.#place(), 0, from)
+      from += copied
+      this.counts.copiedBytes += copied
+      if (!this.#took(copied)) return false
+    }
+    return true
+  }
+
+  #took(bytes: number): boolean {
     if (this.#frame) {
       this.#frameUsed += bytes
       if (this.#frameUsed === this.#frame.bytes.length) this.#whole(this.#frame)
@@ -240,6 +268,7 @@ export class Link {
     const waited = this.#clock.nowMs() - (this.#waitingSinceMs ?? this.#clock.nowMs())
     this.#waitingSinceMs = null
     for (const request of this.#open.values()) request.deadlineMs += waited
+    this.#moved = true
     if (this.#sift(this.#begin(lease, 0))) this.#wire.resume()
   }
 

@@ -16,7 +16,7 @@ const certificateHints: Record<string, string> = {
   CERT_HAS_EXPIRED: "the broker's certificate has expired: renew it",
   ERR_TLS_CERT_ALTNAME_INVALID: "the broker's certificate is for another host name: use a name that it has",
 }
-const mixedUp = 'TLS spoken to a plain port or the reverse?'
+export const mixedUp = 'TLS spoken to a plain port or the reverse?'
 
 /** What is known of a login that failed. */
 export type LoginTrouble = {

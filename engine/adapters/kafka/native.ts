@@ -5,6 +5,8 @@ import snappy from 'snappy'
 import type { Codec } from '../../batch/codec.ts'
 import type { Crc } from '../../batch/crc.ts'
 import type { CodecName } from '../../batch/header.ts'
+import { recordsBytesMax } from '../../limits.ts'
+import { lz4BytesMax } from './lz4Frame.ts'
 
 /** CRC-32C and the codecs are native; pure code gets them as arguments. */
 export const crc32c: Crc = bytes => nativeCrc32c(bytes as Buffer) >>> 0
@@ -30,20 +32,37 @@ export const codec: Codec = {
     }
   },
 
+  /** Never more than `recordsBytesMax`: a small batch may claim any size. Throws RangeError for whatever is wrong. */
   decompress(name: CodecName, bytes: Buffer): Buffer {
-    switch (name) {
-      case 'none':
-        return bytes
-      case 'gzip':
-        return gunzipSync(bytes)
-      case 'snappy':
-        return bytes.subarray(0, xerialMagic.length).equals(xerialMagic) ? fromXerial(bytes) : unsnap(bytes)
-      case 'lz4':
-        return decompressFrameSync(bytes)
-      case 'zstd':
-        return zstdDecompressSync(bytes)
+    try {
+      return opened(name, bytes)
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new RangeError(`the ${name} records cannot be decompressed: ${why}`, { cause })
     }
   },
+}
+
+const bounded = { maxOutputLength: recordsBytesMax }
+
+function opened(name: CodecName, bytes: Buffer): Buffer {
+  switch (name) {
+    case 'none':
+      return bytes
+    case 'gzip':
+      return gunzipSync(bytes, bounded)
+    case 'snappy':
+      return bytes.subarray(0, xerialMagic.length).equals(xerialMagic) ? fromXerial(bytes) : unsnap(bytes, 0)
+    case 'lz4':
+      refuseAbove(lz4BytesMax(bytes))
+      return decompressFrameSync(bytes)
+    case 'zstd':
+      return zstdDecompressSync(bytes, bounded)
+  }
+}
+
+function refuseAbove(bytes: number): void {
+  if (bytes > recordsBytesMax) throw new RangeError(`they may be ${bytes} bytes, more than ${recordsBytesMax}`)
 }
 
 function xerial(bytes: Buffer): Buffer {
@@ -64,14 +83,27 @@ function xerial(bytes: Buffer): Buffer {
 /** Brokers take a bare block too, so a reader must know both. */
 function fromXerial(bytes: Buffer): Buffer {
   const parts: Buffer[] = []
-  for (let from = xerialHeaderBytes; from + 4 <= bytes.length; ) {
-    const length = bytes.readInt32BE(from)
-    parts.push(unsnap(bytes.subarray(from + 4, from + 4 + length)))
-    from += 4 + length
+  let made = 0
+  for (let from = xerialHeaderBytes; from < bytes.length; ) {
+    const start = from + 4
+    const end = start + bytes.readInt32BE(from)
+    if (end < start || end > bytes.length) throw new RangeError(`a block from byte ${start} to byte ${end}`)
+    const part = unsnap(bytes.subarray(start, end), made)
+    parts.push(part)
+    made += part.length
+    from = end
   }
   return Buffer.concat(parts)
 }
 
-function unsnap(block: Buffer): Buffer {
+/** A block begins with its own length as a varint; the library makes room for it before it reads on. */
+function unsnap(block: Buffer, made: number): Buffer {
+  let length = 0
+  for (let i = 0; i < 5; i++) {
+    const byte = block.readUInt8(i)
+    length += (byte & 127) * 2 ** (7 * i)
+    if (byte < 128) break
+  }
+  refuseAbove(made + length)
   return snappy.uncompressSync(block) as Buffer
 }

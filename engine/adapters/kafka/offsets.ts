@@ -14,6 +14,8 @@ import { classify } from './decide/classify.ts'
 import { type CommitTopic, offsetCommitApi } from './frames/offsetCommit.ts'
 import { type OffsetFetchAnswer, offsetFetchApi } from './frames/offsetFetch.ts'
 
+/** Of one `save` that is tried again: how often, and how many partitions a request may hold. */
+type Round = { tries: number; size: { partitionsMax: number } }
 type Refused = { part: Part; code: string }
 type Waiting = {
   entries: Map<string, Entry>
@@ -29,7 +31,7 @@ export class Offsets implements CheckpointStore {
   readonly #cluster: Cluster
   readonly #coordinators: Coordinators
   readonly #gathering = new Map<string, Waiting[]>()
-  /** OffsetCommit requests sent so far. */
+  /** OffsetCommit requests answered so far. */
   commits = 0
 
   constructor(cluster: Cluster) {
@@ -40,10 +42,13 @@ export class Offsets implements CheckpointStore {
   async load(group: string, parts: Part[] | 'all', signal: AbortSignal): Promise<Entry[]> {
     for (let tries = 1; ; tries++) {
       signal.throwIfAborted()
-      const found = await this.#loadOnce(group, parts).catch((error: unknown) => {
-        if (error instanceof MillraceError && !error.retryable) throw error
-        return null
-      })
+      const found = await orAborted(
+        this.#loadOnce(group, parts).catch((error: unknown) => {
+          if (error instanceof MillraceError && !error.retryable) throw error
+          return null
+        }),
+        signal,
+      )
       if (found) return found
       await this.#pause(backOffMs(linkBackOff, tries, this.#cluster.chance), signal)
     }
@@ -53,7 +58,7 @@ export class Offsets implements CheckpointStore {
     if (group === '') return Promise.reject(new RangeError('a group needs a name: brokers take an empty one'))
     if (signal.aborted) return Promise.reject(signal.reason)
     if (entries.length === 0) return Promise.resolve([])
-    return new Promise((done, fail) => {
+    const saved = new Promise<Refused[]>((done, fail) => {
       const waiting: Waiting = {
         entries: new Map(entries.map(entry => [`${entry.topic}/${entry.partition}`, entry])),
         mayWrite,
@@ -72,11 +77,14 @@ export class Offsets implements CheckpointStore {
       })
       return undefined
     })
+    return orAborted(saved, signal)
   }
 
   /** Tries until everything is stored or refused; who has given up is left out. */
   async #commitAll(group: string, all: Waiting[]): Promise<void> {
     let open = all
+    // Halved by 28: a request whose records pass the broker's limit is refused whole (§5).
+    const size = { partitionsMax: commitPartitionsMax }
     for (let tries = 1; ; tries++) {
       open = open.filter(waiting => {
         if (waiting.entries.size === 0) waiting.done(waiting.refused)
@@ -86,37 +94,39 @@ export class Offsets implements CheckpointStore {
       })
       if (open.length === 0) return
       const may = open.filter(waiting => waiting.mayWrite())
-      const wait = may.length === 0 ? mayWriteAgainMs : await this.#commitOnce(group, may, tries)
+      const wait = may.length === 0 ? mayWriteAgainMs : await this.#commitOnce(group, may, { tries, size })
       if (wait > 0) await this.#pause(wait, AbortSignal.any(open.map(waiting => waiting.signal))).catch(() => {})
     }
   }
 
   /** One round of requests; gives how long to wait before the next. */
-  async #commitOnce(group: string, waiting: Waiting[], tries: number): Promise<number> {
+  async #commitOnce(group: string, waiting: Waiting[], round: Round): Promise<number> {
     const entries = new Map<string, Entry>()
     for (const w of waiting) for (const [key, entry] of w.entries) entries.set(key, entry)
     let wait = 0
-    for (const some of chunks([...entries.values()], commitPartitionsMax)) {
-      wait = Math.max(wait, await this.#commitSome(group, some, waiting, tries))
+    for (const some of chunks([...entries.values()], round.size.partitionsMax)) {
+      wait = Math.max(wait, await this.#commitSome(group, some, waiting, round))
     }
     return wait
   }
 
-  async #commitSome(group: string, entries: Entry[], waiting: Waiting[], tries: number): Promise<number> {
-    const again = backOffMs(linkBackOff, tries, this.#cluster.chance)
+  async #commitSome(group: string, entries: Entry[], waiting: Waiting[], round: Round): Promise<number> {
+    const again = backOffMs(linkBackOff, round.tries, this.#cluster.chance)
     try {
       const broker = await this.#coordinators.of(group)
+      const question = { group, topics: byTopic(entries) }
+      const mayWrite = () => waiting.every(w => !w.signal.aborted && w.mayWrite())
+      const answer = await this.#cluster.askBroker(broker, offsetCommitApi, question, mayWrite)
       this.commits++
-      const answer = await this.#cluster.askBroker(broker, offsetCommitApi, { group, topics: byTopic(entries) })
       let wait = 0
-      for (const topic of answer.topics) {
-        for (const p of topic.partitions) {
-          wait = Math.max(
-            wait,
-            this.#took(group, { topic: topic.topic, partition: p.partition }, p.error, waiting, tries),
-          )
+      let halve = false
+      for (const { topic, partitions } of answer.topics) {
+        for (const { partition, error } of partitions) {
+          if (classify('offsets', error) === 'halve') halve = true
+          wait = Math.max(wait, this.#took(group, { topic, partition }, error, waiting, round.tries))
         }
       }
+      if (halve) round.size.partitionsMax = Math.max(1, Math.ceil(entries.length / 2))
       return wait
     } catch (error) {
       this.#coordinators.forget(group)
@@ -213,6 +223,15 @@ export class Offsets implements CheckpointStore {
       return undefined
     })
   }
+}
+
+/** A broker that does not answer may hold `work` for half a minute: the caller's signal ends its wait at once. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stopped = () => reject(signal.reason)
+    signal.addEventListener('abort', stopped, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped))
+  })
 }
 
 function refuse(waiting: Waiting[], part: Part, code: string): void {

@@ -96,14 +96,23 @@ export class Sender {
       if (!link) return
       const wait = link.throttledUntilMs - this.#clock.nowMs()
       if (wait > 0) return this.#at(wait)
+      for (const partition of this.#active) partition.over(link)
       const picks = planSend<Outgoing, SinkPartition>(this.#active, {
         open: link.open,
         openMax: produceInFlightMax,
         bytesMax: produceBytesMax,
       })
-      if (!picks) return
+      if (!picks) return this.#afterBackOff()
       this.#write(link, picks)
     }
+  }
+
+  /** One timer for all partitions, so each pass sets it anew for the first whose back-off ends. */
+  #afterBackOff(): void {
+    const now = this.#clock.nowMs()
+    let first = Number.POSITIVE_INFINITY
+    for (const { notBeforeMs } of this.#active) if (notBeforeMs > now) first = Math.min(first, notBeforeMs)
+    if (first < Number.POSITIVE_INFINITY) this.#at(first - now)
   }
 
   #write(link: Link, picked: { partition: SinkPartition; entry: Outgoing }[]): void {

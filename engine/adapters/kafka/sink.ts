@@ -4,6 +4,7 @@ import { backOffMs, linkBackOff, unitBackOff } from '../../limits.ts'
 import type { BatchSink, Lane, Outcome, Part, Trouble } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify, troubleCode } from './decide/classify.ts'
+import { inFlight } from './decide/sendQueue.ts'
 import type { Endpoint } from './frames/api.ts'
 import { initProducerIdApi } from './frames/initProducerId.ts'
 import { Sender } from './sender.ts'
@@ -84,7 +85,8 @@ export class Sink implements BatchSink {
       leaderMoved: (p, produced) => {
         if (!this.#cluster.hint(p.part, produced?.leader ?? null, this.#endpoints)) this.#cluster.refreshSoon()
       },
-      missing: () => this.#cluster.refreshSoon(),
+      missing: p => this.#cluster.doubt(p.part.topic),
+      knows: p => this.#cluster.topicOf(p.part.topic)?.error === 0,
       trouble: p => this.#trouble(p),
       resetLink: p => this.#senderOf(p)?.cut(),
       closed: p => this.#rest(p),
@@ -99,7 +101,7 @@ export class Sink implements BatchSink {
     if (this.#closed) return
     if (partition.identity === null && partition.queue.entries.length > 0) this.#identify(partition)
     // Under way to the old leader: the move comes when the last open request has ended (W-51).
-    if (partition.queue.inFlight === 0) this.#assign(partition)
+    if (inFlight(partition.queue) === 0) this.#assign(partition)
     this.#senderOf(partition)?.wake(partition, afterMs)
   }
 
@@ -111,7 +113,7 @@ export class Sink implements BatchSink {
 
   /** Only when nothing is under way: an answer to the old numbers must find the queue as it was. */
   #identify(partition: SinkPartition): void {
-    if (partition.queue.inFlight > 0) return
+    if (inFlight(partition.queue) > 0) return
     const identity = this.#identity
     if (!identity) void this.#ask().catch(() => {})
     else if (identity.producerId === partition.usedProducerId) this.#renew(partition)
@@ -120,7 +122,7 @@ export class Sink implements BatchSink {
 
   #assignAll(): void {
     for (const partition of this.#partitions.values()) {
-      if (partition.queue.inFlight === 0) this.#assign(partition)
+      if (inFlight(partition.queue) === 0) this.#assign(partition)
       this.#senderOf(partition)?.wake(partition, 0)
     }
   }
@@ -133,7 +135,9 @@ export class Sink implements BatchSink {
       return this.#cluster.refreshSoon()
     }
     partition.missingSinceMs = null
-    if (partition.topicId !== null && partition.topicId !== topic.topicId) return this.#otherTopic(partition)
+    // W-45: it was made anew; its lanes are told with the first batch that waits. A zero id matches any.
+    if (partition.topicId && topic.topicId && partition.topicId !== topic.topicId)
+      return partition.refuseHead(100, 'the topic was deleted and made anew')
     partition.topicId = topic.topicId
     const leader = this.#cluster.leaderOf(partition.part)
     if (!leader || leader.id === partition.broker) return
@@ -141,17 +145,6 @@ export class Sink implements BatchSink {
     partition.broker = leader.id
     partition.notBeforeMs = 0
     this.#sender(leader.id).wake(partition, 0)
-  }
-
-  /** W-45: the topic was made anew; its lanes are told with the first batch that waits. */
-  #otherTopic(partition: SinkPartition): void {
-    const head = partition.queue.entries[0]
-    if (!head || head.state === 'refused' || partition.queue.inFlight > 0) return
-    head.state = 'sent'
-    partition.queue.inFlight++
-    partition.queue.cursor = Math.max(1, partition.queue.cursor)
-    partition.refuse(head, { error: 100, message: 'the topic was deleted and made anew', recordErrors: [] })
-    partition.report()
   }
 
   #sender(broker: number): Sender {

@@ -8,13 +8,15 @@ import {
   unknownErrorTriesMax,
 } from '../../limits.ts'
 import type { Batch, Lane, Outcome, Part, TopicId, Trouble } from '../../ports/kafka.ts'
-import { classify, troubleCode } from './decide/classify.ts'
+import { classify, troubleCode, type Verdict } from './decide/classify.ts'
 import {
   type Answered,
   answered,
   instead,
+  leads,
   recalled,
   refusedNow,
+  refuseHead,
   renumbered,
   type SendEntry,
   type SendQueue,
@@ -45,6 +47,8 @@ export type SinkHome = {
   wake(partition: SinkPartition, afterMs: number): void
   /** A new producer id is needed (W-52). */
   reset(partition: SinkPartition): void
+  /** The cluster's last word on the topic was that it is there. */
+  knows(partition: SinkPartition): boolean
   leaderMoved(partition: SinkPartition, produced: ProducedPartition | null): void
   missing(partition: SinkPartition): void
   /** Trouble of the link, the metadata or the producer id that this partition depends on. */
@@ -68,6 +72,7 @@ export class SinkPartition {
   missingSinceMs: number | null = null
   readonly lanes = new Set<SinkLane<unknown>>()
   #provenMs = 0
+  #link: object | null = null
   #ownTrouble: Trouble | null = null
   readonly #home: SinkHome
 
@@ -76,15 +81,25 @@ export class SinkPartition {
     this.#home = home
   }
 
-  /** Not to be sent now: no producer yet, in back-off, or the lease says no, asked in the turn of the write (W-70). */
+  /** Not to be sent now: no producer yet, or in back-off. */
   get held(): boolean {
     if (this.identity === null || this.topicId === null || this.notBeforeMs > this.#home.nowMs()) return true
-    const next = this.queue.entries[this.queue.cursor] ?? this.queue.entries[0]
-    if (!next?.lane.mayWrite()) {
-      if (next) this.#home.wake(this, mayWriteAgainMs)
-      return true
-    }
+    // Where it goes by name the batch would land in a topic made anew under that name (W-45).
+    if (!this.#home.knows(this)) return true
     if (this.queue.proven && this.#home.nowMs() - this.#provenMs > producerProvenMs) this.queue.proven = false
+    return false
+  }
+
+  /** A broker on another link may be another one, or have lost what it knew: it proves anew that it knows our producer. */
+  over(link: object): void {
+    if (this.#link !== link) this.queue.proven = false
+    this.#link = link
+  }
+
+  /** The lease, asked in the turn of the write (W-70). */
+  mayWrite(entry: Outgoing): boolean {
+    if (entry.lane.mayWrite()) return true
+    this.#home.wake(this, mayWriteAgainMs)
     return false
   }
 
@@ -97,33 +112,22 @@ export class SinkPartition {
   produced(queue: SendQueue<Outgoing>, entry: Outgoing, produced: ProducedPartition): void {
     // A queue that was given up (its lane closed with batches under way) is nobody's: only the memory comes back.
     if (queue !== this.queue) return entry.batch.release()
-    const verdict = produced.error === 46 ? 'duplicate' : classify('produce', produced.error)
+    const verdict = classify('produce', produced.error)
     if (verdict === 'ok' || verdict === 'duplicate') {
       entry.baseOffset = verdict === 'ok' ? produced.baseOffset : null
       this.#provenMs = this.#home.nowMs()
-      this.#ownTrouble = null
+      if (leads(this.queue, entry)) this.#ownTrouble = null
       this.#took(entry, 'acked')
-    } else if (
-      verdict === 'refused' ||
-      (verdict === 'unknown' && (produced.error !== -1 || ++entry.tries > unknownErrorTriesMax))
-    ) {
-      this.refuse(entry, produced)
-    } else if (verdict === 'reset' || verdict === 'fenced')
-      this.#took(entry, produced.error === 45 ? 'out-of-order' : 'reset')
-    else this.#failed(entry, produced, verdict)
+    } else this.#failed(entry, produced, verdict)
     this.report()
   }
 
-  refuse(
-    entry: Outgoing,
-    produced: { error: number; message: string | null; recordErrors: { batchIndex: number }[] },
-  ): void {
-    entry.refusal = {
-      code: produced.error,
-      message: produced.message,
-      batchIndex: produced.recordErrors[0]?.batchIndex ?? null,
-    }
-    this.#took(entry, 'refused')
+  /** Refuses what waits first, unless a request is open: its topic is another one (W-45). */
+  refuseHead(code: number, message: string): void {
+    const head = refuseHead(this.queue)
+    if (!head) return
+    head.refusal = { code, message, batchIndex: null }
+    this.report()
   }
 
   /** The link was lost: whether the batch was taken is not known; the same sequence tells the broker (W-51). */
@@ -142,13 +146,12 @@ export class SinkPartition {
   }
 
   instead(pieces: [Batch, unknown][], lane: SinkLane<unknown>): void {
-    const refused = instead(
-      this.queue,
-      pieces.map(([batch, tag]) => outgoing(lane, batch, tag)),
-    )
-    if (!refused) throw new Error('no batch of this lane stands refused')
-    refused.batch.release()
-    this.#home.wake(this, 0)
+    const made = pieces.map(([batch, tag]) => outgoing(lane, batch, tag))
+    const done = refusedNow(this.queue)?.lane === lane ? instead(this.queue, made) : null
+    if (!done) throw new Error('no batch of this lane stands refused')
+    for (const [batch] of pieces) batch.retain()
+    done.refused.batch.release()
+    if (done.renew) this.#renew()
     this.report()
   }
 
@@ -187,7 +190,8 @@ export class SinkPartition {
       renumbered(this.queue)
       this.identity = null
     } else this.queue.entries = others
-    if (this.lanes.size > 0) return
+    // Another lane's batches may now be the first: acknowledged ones are told, the others want a producer.
+    if (this.lanes.size > 0) return this.report()
     this.queue.proven = false
     this.topicId = null
     this.#ownTrouble = null
@@ -211,18 +215,31 @@ export class SinkPartition {
   }
 
   #took(entry: Outgoing, answer: Answered): void {
-    if (answered(this.queue, entry, answer)) {
-      this.identity = null
-      this.#home.reset(this)
-    }
+    if (answered(this.queue, entry, answer)) this.#renew()
   }
 
-  #failed(entry: Outgoing, produced: ProducedPartition, verdict: ReturnType<typeof classify>): void {
+  #renew(): void {
+    this.identity = null
+    this.#home.reset(this)
+  }
+
+  /** Back-off and trouble are the first failed one's; the failures behind it are its consequence. */
+  #failed(entry: Outgoing, produced: ProducedPartition, verdict: Verdict): void {
+    const answer = failureOf(entry, produced.error, verdict)
+    if (answer === 'refused') entry.refusal = refusalOf(produced)
+    else if (leads(this.queue, entry) && (answer !== 'out-of-order' || entry.outOfOrder > 0)) {
+      this.#backOff(produced, verdict)
+      if (verdict === 'leader') this.#home.leaderMoved(this, produced)
+      if (verdict === 'missing') this.#home.missing(this)
+    }
+    this.#took(entry, answer)
+  }
+
+  #backOff(produced: ProducedPartition, verdict: Verdict): void {
     const now = this.#home.nowMs()
     const tries = (this.#ownTrouble?.tries ?? 0) + 1
     const slow = verdict === 'wait' || verdict === 'login'
     const wait = backOffMs(slow ? unitBackOff : linkBackOff, tries, () => this.#home.chance())
-    this.#took(entry, 'again')
     this.notBeforeMs = now + wait
     const text = produced.message ?? `Kafka's error ${produced.error}`
     this.#ownTrouble = {
@@ -235,8 +252,6 @@ export class SinkPartition {
       ),
       tries,
     }
-    if (verdict === 'leader') this.#home.leaderMoved(this, produced)
-    if (verdict === 'missing') this.#home.missing(this)
     this.#home.wake(this, wait)
   }
 
@@ -267,7 +282,6 @@ export class SinkLane<T> implements Lane<T> {
   }
 
   instead(pieces: [Batch, T][]): void {
-    for (const [batch] of pieces) batch.retain()
     this.#partition.instead(pieces, this as SinkLane<unknown>)
   }
 
@@ -309,6 +323,22 @@ export class SinkLane<T> implements Lane<T> {
   }
 }
 
+type Refusal = NonNullable<Outgoing['refusal']>
+
+function refusalOf(produced: ProducedPartition): Refusal {
+  const { error: code, message, recordErrors } = produced
+  return { code, message, batchIndex: recordErrors[0]?.batchIndex ?? null }
+}
+
+/** What the queue is told. A number nobody knows refuses the batch, but whether it was taken is not known either. */
+function failureOf(entry: Outgoing, error: number, verdict: Verdict): Answered {
+  if (verdict === 'refused') return 'refused'
+  if (verdict === 'reset' || verdict === 'fenced') return error === 45 ? 'out-of-order' : 'reset'
+  if (verdict !== 'unknown') return 'again'
+  entry.inDoubt = true
+  return error === -1 && ++entry.tries <= unknownErrorTriesMax ? 'again' : 'refused'
+}
+
 function outgoing(lane: SinkLane<unknown>, batch: Batch, tag: unknown): Outgoing {
   return {
     state: 'queued',
@@ -316,6 +346,7 @@ function outgoing(lane: SinkLane<unknown>, batch: Batch, tag: unknown): Outgoing
     bytes: batch.bytes.length,
     sequence: null,
     written: false,
+    inDoubt: false,
     outOfOrder: 0,
     batch,
     lane,

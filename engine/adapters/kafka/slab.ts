@@ -47,8 +47,10 @@ export class MemoryAccount {
     return {
       cancel: () => {
         const i = this.#waiting.indexOf(entry)
-        if (i >= 0) this.#waiting.splice(i, 1)
-        this.#serve()
+        if (i < 0) return
+        this.#waiting.splice(i, 1)
+        if (this.#waiting.length === 0) this.#tellRoom()
+        else this.#serve()
       },
     }
   }
@@ -106,7 +108,11 @@ export class MemoryAccount {
       this.#waiting.shift()
       first.take(this.#lend(first.length, first.capacity))
     }
-    if (this.#waiting.length === 0) for (const tell of this.#room) tell()
+    if (this.#waiting.length === 0) this.#tellRoom()
+  }
+
+  #tellRoom(): void {
+    for (const tell of this.#room) tell()
   }
 }
 

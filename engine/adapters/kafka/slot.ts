@@ -1,5 +1,5 @@
 import { MillraceError } from '../../errors.ts'
-import { backOffMs, linkBackOff, sessionSwapJitter, sessionSwapShare } from '../../limits.ts'
+import { backOffMs, linkBackOff, sessionSwapJitter, sessionSwapShare, unitBackOff } from '../../limits.ts'
 import type { Chance, Clock } from '../../ports/clock.ts'
 import type { Link } from './link.ts'
 
@@ -21,8 +21,11 @@ export class LinkSlot {
   #connecting = false
   #closed = false
   #fault: SlotFault | null = null
+  /** The session's swap, or a try that waits for its back-off. */
   #cancelTimer: (() => void) | null = null
   #tries = 0
+  /** Of a swap: the present link's good answers say nothing of the second login. */
+  #swapTries = 0
   #openedMs = 0
   swaps = 0
 
@@ -50,7 +53,12 @@ export class LinkSlot {
     return this.#fault
   }
 
-  /** The link to write to now, or null; then it is being opened and `onReady` will be called. */
+  /** No link, and none is being opened before the back-off has passed. */
+  get waits(): boolean {
+    return this.#link === null && !this.#connecting && this.#cancelTimer !== null
+  }
+
+  /** The link to write to now, or null; then it is being opened, or waits, and `onReady` or `onFault` will be called. */
   use(): Link | null {
     if (this.#closed) return null
     if (this.#next) return this.#swapped()
@@ -85,10 +93,12 @@ export class LinkSlot {
   #swapped(): Link | null {
     const old = this.#link
     if (old && this.#quietSwap && old.open > 0) return null
-    this.#link = this.#next
+    const link = this.#next
+    this.#link = link
     this.#next = null
+    this.#swapTries = 0
     this.swaps++
-    if (this.#link) this.#watch(this.#link)
+    if (link) this.#watch(link)
     void old?.close()
     return this.#link
   }
@@ -101,6 +111,8 @@ export class LinkSlot {
         if (this.#closed) return link.end(null)
         if (this.#link) this.#prepareSwap(link)
         else {
+          this.#cancelTimer?.()
+          this.#cancelTimer = null
           this.#link = link
           this.#watch(link)
         }
@@ -115,13 +127,20 @@ export class LinkSlot {
     )
   }
 
-  /** The second link waits; if the first has requests open the swap comes when they have ended. */
+  /** The swap comes at once, or when the first link has no request open: a link that waited for work would age too. */
   #prepareSwap(link: Link): void {
     this.#next = link
-    link.onClose(() => {
-      if (this.#next === link) this.#next = null
+    link.onClose(fault => {
+      if (this.#next !== link) return
+      this.#next = null
+      if (this.#link && !this.#closed) this.#failed(fault ?? unreachable(`${link.name}: the broker closed the link`))
     })
-    if (this.#quietSwap) void this.#link?.drained().then(() => this.#onReady())
+    if (!this.#quietSwap) this.use()
+    else
+      void this.#link?.drained().then(() => {
+        this.use()
+        this.#onReady()
+      })
   }
 
   #watch(link: Link): void {
@@ -139,7 +158,7 @@ export class LinkSlot {
       else if (early) this.#failed(unreachable(`${link.name}: the broker closed the link at once`))
       else this.#onReady()
     })
-    if (link.sessionEndsAtMs === null) return
+    if (link.sessionEndsAtMs === null || this.#link !== link) return
     const left = link.sessionEndsAtMs - this.#clock.nowMs()
     const share = sessionSwapShare * (1 - sessionSwapJitter * this.#chance())
     this.#cancelTimer = this.#clock.after(Math.max(0, left * share), () => {
@@ -148,15 +167,21 @@ export class LinkSlot {
     })
   }
 
-  /** While a swap is prepared the present link goes on working, so nobody is told. */
+  /**
+   * While a swap is prepared the present link goes on working, so nobody is told. Without a link the owner is told
+   * when the back-off has passed: it opens one with `use` if it still needs one.
+   */
   #failed(error: MillraceError): void {
     const now = this.#clock.nowMs()
-    this.#tries++
-    const wait = backOffMs(linkBackOff, this.#tries, this.#chance)
+    const tries = this.#link ? ++this.#swapTries : ++this.#tries
+    // A refused login is tried with fresh credentials, but not ten times a second (§5: wait).
+    const wait = backOffMs(error.code === 'kafka-login-refused' ? unitBackOff : linkBackOff, tries, this.#chance)
     this.#cancelTimer?.()
     this.#cancelTimer = this.#clock.after(wait, () => {
       this.#cancelTimer = null
-      if (!this.#closed) this.#open()
+      if (this.#closed || this.#connecting) return
+      if (this.#link) this.#open()
+      else this.#onReady()
     })
     if (this.#link) return
     this.#fault = { error, sinceMs: this.#fault?.sinceMs ?? now, tries: this.#tries, nextTryMs: now + wait }

@@ -1,6 +1,6 @@
 import type { Crc } from '../../batch/crc.ts'
 import { backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
-import type { BatchSource, Isolation, Part, Position, Stream, TopicId, Trouble } from '../../ports/kafka.ts'
+import type { Answer, BatchSource, Isolation, Part, Position, Stream, TopicId, Trouble } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify, troubleCode } from './decide/classify.ts'
 import { Fetcher } from './fetcher.ts'
@@ -21,7 +21,8 @@ export class Source implements BatchSource {
   readonly #isolation: 0 | 1
   readonly #rack: string
   readonly #streams = new Set<SourceStream>()
-  readonly #fetchers = new Map<number, Fetcher>()
+  /** By broker and seat. */
+  readonly #fetchers = new Map<string, Fetcher>()
   readonly #stopChange: () => void
   #stopByName: (() => void) | null = null
   #closed = false
@@ -43,10 +44,13 @@ export class Source implements BatchSource {
   }
 
   open(part: Part & { topicId: TopicId }, at: Position): Stream {
-    const stream = new SourceStream(part, at, {
+    const stream = new SourceStream(part, at, this.#freeSeat(part), {
       account: this.#account,
       nowMs: () => this.#cluster.clock.nowMs(),
-      wake: s => this.#fetcherOf(s)?.pump(),
+      wake: s => {
+        this.#assign(s)
+        this.#fetcherOf(s)?.pump()
+      },
       trouble: s => this.#trouble(s),
       closed: s => this.#forget(s),
     })
@@ -66,7 +70,17 @@ export class Source implements BatchSource {
   }
 
   #fetcherOf(stream: SourceStream): Fetcher | undefined {
-    return stream.broker === null ? undefined : this.#fetchers.get(stream.broker)
+    return stream.broker === null ? undefined : this.#fetchers.get(fetcherKey(stream.broker, stream.seat))
+  }
+
+  /** A request names a partition once: a second stream of it, another flow's, is read over another link. */
+  #freeSeat({ topic, partition }: Part): number {
+    const taken = new Set<number>()
+    for (const { part, seat } of this.#streams)
+      if (part.topic === topic && part.partition === partition) taken.add(seat)
+    let seat = 0
+    while (taken.has(seat)) seat++
+    return seat
   }
 
   #forget(stream: SourceStream): void {
@@ -83,10 +97,10 @@ export class Source implements BatchSource {
   }
 
   #dropEmpty(): void {
-    for (const [id, fetcher] of this.#fetchers) {
+    for (const [key, fetcher] of this.#fetchers) {
       if (!fetcher.empty) continue
       fetcher.close()
-      this.#fetchers.delete(id)
+      this.#fetchers.delete(key)
     }
   }
 
@@ -106,11 +120,12 @@ export class Source implements BatchSource {
     stream.generation++
     stream.broker = leader.id
     stream.notBeforeMs = 0
-    this.#fetcher(leader.id).add(stream)
+    this.#fetcher(leader.id, stream.seat).add(stream)
   }
 
-  #fetcher(broker: number): Fetcher {
-    const there = this.#fetchers.get(broker)
+  #fetcher(broker: number, seat: number): Fetcher {
+    const key = fetcherKey(broker, seat)
+    const there = this.#fetchers.get(key)
     if (there) return there
     const { clock, chance } = this.#cluster
     const made = new Fetcher(
@@ -138,7 +153,7 @@ export class Source implements BatchSource {
           ...tell,
         }),
     )
-    this.#fetchers.set(broker, made)
+    this.#fetchers.set(key, made)
     return made
   }
 
@@ -146,30 +161,38 @@ export class Source implements BatchSource {
     const topic = this.#cluster.topicOf(stream.part.topic)
     const leader = this.#cluster.leaderOf(stream.part)
     if (!topic || !leader || leader.id !== stream.broker) return null
+    if (topic.topicId !== '' && stream.topicId !== '' && topic.topicId !== stream.topicId) return null
     return { topicId: stream.topicId === '' ? topic.topicId : stream.topicId, leaderEpoch: leader.epoch }
   }
 
   #fault(stream: SourceStream, fetched: FetchedPartition, answer: FetchAnswer): void {
-    if (fetched.error === 0 && fetched.diverging) {
-      stream.generation++
-      return stream.deliver({ is: 'diverged', offset: fetched.diverging.endOffset, epoch: fetched.diverging.epoch })
+    const { diverging } = fetched
+    if (fetched.error === 0 && diverging) {
+      const { endOffset: offset, epoch } = diverging
+      return this.#stand(stream, async () => ({ is: 'diverged', offset, epoch }))
     }
     const verdict = classify('fetch', fetched.error)
-    if (verdict === 'out-of-range') return this.#outOfRange(stream)
+    if (verdict === 'out-of-range') return this.#stand(stream, () => this.#logRange(stream))
     if (verdict === 'leader' && this.#cluster.hint(stream.part, fetched.leader, answer.endpoints)) return
     this.#inTrouble(stream, fetched.error, 'the fetch')
-    if (verdict === 'leader' || verdict === 'missing') this.#cluster.refreshSoon()
+    if (verdict === 'leader') this.#cluster.refreshSoon()
+    // Where fetches go by name, the next might be of a topic made anew under that name: first its id (W-45).
+    if (verdict === 'missing') this.#cluster.doubt(stream.part.topic)
   }
 
-  /** W-43: the answer carries −1 for log start and watermark, so they are asked for before the flow is told. */
-  #outOfRange(stream: SourceStream): void {
+  /** The flow is told when all is known; fetched by name it may be another topic's log (W-45). */
+  #stand(stream: SourceStream, answer: () => Promise<Answer>): void {
     stream.standing = true
-    const { generation, part } = stream
-    this.#logRange(part, stream.broker ?? -1).then(
-      range => {
+    const { generation } = stream
+    Promise.all([answer(), this.#isSame(stream)]).then(
+      ([told, same]) => {
         if (stream.closed || stream.generation !== generation) return
-        stream.generation++
-        stream.deliver({ is: 'out-of-range', ...range })
+        if (same) {
+          stream.generation++
+          return stream.deliver(told)
+        }
+        stream.standing = false
+        this.#cluster.doubt(stream.part.topic)
       },
       () => {
         if (stream.closed || stream.generation !== generation) return
@@ -179,7 +202,17 @@ export class Source implements BatchSource {
     )
   }
 
-  async #logRange(part: Part, broker: number): Promise<{ logStart: bigint; lastStable: bigint; end: bigint }> {
+  async #isSame(stream: SourceStream): Promise<boolean> {
+    if (stream.topicId === '' || !this.#fetcherOf(stream)?.byName) return true
+    const { topics } = await this.#cluster.look([stream.part.topic])
+    const now = topics[0]?.topicId ?? ''
+    return now === '' || now === stream.topicId
+  }
+
+  /** W-43: the answer carries −1 for log start and watermark, so they are asked for. */
+  async #logRange(stream: SourceStream): Promise<Answer> {
+    const { part } = stream
+    const broker = stream.broker ?? -1
     const ask = async (isolation: 0 | 1, timeMs: bigint): Promise<bigint> => {
       const partitions = [{ partition: part.partition, leaderEpoch: -1, timeMs }]
       const answer = await this.#cluster.askBroker(broker, listOffsetsApi, {
@@ -191,7 +224,7 @@ export class Source implements BatchSource {
       return found.offset
     }
     const [logStart, lastStable, end] = await Promise.all([ask(0, -2n), ask(1, -1n), ask(0, -1n)])
-    return { logStart, lastStable, end }
+    return { is: 'out-of-range', logStart, lastStable, end }
   }
 
   #inTrouble(stream: SourceStream, kafka: number, what: string): void {
@@ -233,4 +266,8 @@ export class Source implements BatchSource {
       this.#refreshByName()
     })
   }
+}
+
+function fetcherKey(broker: number, seat: number): string {
+  return `${broker}/${seat}`
 }

@@ -33,8 +33,9 @@ export class SourceStream implements Stream {
   corruptTries = 0
   notBeforeMs = 0
   ownTrouble: Trouble | null = null
-  /** The broker whose fetcher reads this stream at present. */
+  /** The broker whose fetcher reads this stream at present; `seat` tells the fetchers of a broker apart. */
   broker: number | null = null
+  readonly seat: number
   #full = false
   #windowBytes = 0
   #closed = false
@@ -43,10 +44,11 @@ export class SourceStream implements Stream {
   #waiter: Waiter | null = null
   readonly #home: StreamHome
 
-  constructor(part: Part & { topicId: TopicId }, position: Position, home: StreamHome) {
+  constructor(part: Part & { topicId: TopicId }, position: Position, seat: number, home: StreamHome) {
     this.part = { topic: part.topic, partition: part.partition }
     this.topicId = part.topicId
     this.position = position
+    this.seat = seat
     this.#home = home
   }
 
@@ -110,7 +112,10 @@ export class SourceStream implements Stream {
   /** Gives an answer to the flow; one without batches only when it says something new, or something bad. */
   deliver(answer: Answer): void {
     if (answer.is === 'batches') {
-      const seen = `${answer.logStart} ${answer.lastStable} ${answer.end}`
+      // An empty answer below the end is news, once: compaction has left nothing between here and there (M-34).
+      const end = answer.lastStable < 0n ? answer.end : answer.lastStable
+      const tail = answer.batches.length === 0 && this.position.offset < end ? ' tail' : ''
+      const seen = `${answer.logStart} ${answer.lastStable} ${answer.end}${tail}`
       if (answer.batches.length === 0 && seen === this.#lastSeen) return
       this.#lastSeen = seen
     } else this.standing = true

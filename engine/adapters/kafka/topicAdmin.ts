@@ -2,7 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { MillraceError } from '../../errors.ts'
-import { adminIdleMs, adminTimeoutMs, connectTimeoutMs } from '../../limits.ts'
+import { adminIdleMs, adminReauthenticateMs, adminTimeoutMs, connectTimeoutMs } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClusterAdmin } from '../../ports/kafka.ts'
 import type { Address } from './cluster.ts'
@@ -25,12 +25,13 @@ export class TopicAdmin {
     this.#how = how
   }
 
-  createTopic: ClusterAdmin['createTopic'] = (topic, partitions, more = {}) =>
+  /** False: it was there. Returns before every broker knows of it. */
+  createTopic = (...[topic, partitions, more = {}]: Parameters<ClusterAdmin['createTopic']>): Promise<boolean> =>
     this.#with(`topic ${topic} cannot be created`, async admin => {
       const configEntries = Object.entries(more.configs ?? {}).map(([name, value]) => ({ name, value }))
-      // False: it exists, which is success (W-77).
-      await admin.createTopics({
-        waitForLeaders: true,
+      // kafkajs itself does not wait: it gives up at the first broker that has not heard of the topic yet.
+      return admin.createTopics({
+        waitForLeaders: false,
         topics: [{ topic, numPartitions: partitions, replicationFactor: more.replicas ?? -1, configEntries }],
       })
     })
@@ -86,6 +87,7 @@ export class TopicAdmin {
       brokers: bootstrap.map(a => `${a.host}:${a.port}`),
       connectionTimeout: connectTimeoutMs,
       requestTimeout: adminTimeoutMs,
+      reauthenticationThreshold: adminReauthenticateMs,
       logLevel: logLevel.NOTHING,
       retry: { retries: 3 },
       ...(security.tls ? { ssl: true } : {}),

@@ -30,73 +30,41 @@ export type Verdict =
 /** Which request the number came with: a few mean different things. */
 export type Asked = 'fetch' | 'produce' | 'offsets' | 'other'
 
-const table: Record<number, Verdict> = {
-  0: 'ok',
-  1: 'out-of-range',
-  3: 'missing',
-  5: 'leader',
-  6: 'leader',
-  7: 'again',
-  9: 'leader',
-  10: 'refused',
-  12: 'metadata-too-large',
-  13: 'again',
-  14: 'coordinator',
-  15: 'coordinator',
-  16: 'coordinator',
-  18: 'refused',
-  19: 'again',
-  20: 'again',
-  21: 'protocol',
-  22: 'group-in-use',
-  25: 'group-in-use',
-  28: 'halve',
-  29: 'wait',
-  30: 'wait',
-  31: 'wait',
-  32: 'refused',
-  33: 'login',
-  34: 'login',
-  35: 'protocol',
-  42: 'protocol',
-  45: 'reset',
-  46: 'duplicate',
-  47: 'reset',
-  48: 'aborted',
-  49: 'fenced',
-  51: 'again',
-  52: 'fenced',
-  53: 'wait',
-  56: 'leader',
-  58: 'login',
-  59: 'reset',
-  70: 'protocol',
-  71: 'protocol',
-  72: 'leader',
-  74: 'leader',
-  75: 'again',
-  76: 'refused',
-  78: 'again',
-  87: 'refused',
-  88: 'again',
-  89: 'again',
-  90: 'fenced',
-  100: 'missing',
-  103: 'missing',
-  106: 'protocol',
-  109: 'again',
-  120: 'aborted',
+const rows: Record<Verdict, readonly number[]> = {
+  ok: [0],
+  again: [7, 13, 19, 20, 41, 51, 75, 78, 88, 89, 109, 122, 123, 133],
+  leader: [5, 6, 9, 56, 72, 74, 80, 83, 84],
+  coordinator: [14, 15, 16],
+  wait: [29, 30, 31, 53],
+  missing: [3, 100, 103],
+  'out-of-range': [1],
+  refused: [10, 18, 32, 76, 87],
+  fenced: [49, 52, 90],
+  reset: [45, 47, 59],
+  duplicate: [46],
+  aborted: [48, 120],
+  'metadata-too-large': [12],
+  halve: [28],
+  'group-in-use': [22, 25],
+  login: [33, 34, 58],
+  protocol: [21, 35, 42, 70, 71, 106],
+  // Those of requests we do not send, and −1, which says nothing.
+  unknown: [-1],
 }
+
+const table = new Map(
+  Object.entries(rows).flatMap(([verdict, codes]) => codes.map(code => [code, verdict as Verdict] as const)),
+)
 
 export function classify(asked: Asked, code: number): Verdict {
   if (code === 2) return asked === 'produce' ? 'refused' : 'again'
   if (code === 27) return asked === 'offsets' ? 'group-in-use' : 'unknown'
-  return table[code] ?? 'unknown'
+  return table.get(code) ?? 'unknown'
 }
 
 /** Our code for a number that keeps a partition from moving (W-76). `end`: which side of a copy it is. */
 export function troubleCode(code: number, end: 'source' | 'destination'): string {
-  switch (table[code]) {
+  switch (table.get(code)) {
     case 'missing':
       return end === 'source' ? 'source-missing' : 'destination-missing'
     case 'login':

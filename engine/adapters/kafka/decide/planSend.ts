@@ -2,8 +2,10 @@ import { nextToSend, type SendEntry, type SendQueue } from './sendQueue.ts'
 
 export type Sendable<E extends SendEntry> = {
   queue: SendQueue<E>
-  /** In back-off, without a producer id, or not allowed to write now (W-70). */
+  /** In back-off, or without a producer id. */
   held: boolean
+  /** The lease of the batch's lane, asked in the turn of the write (W-70). */
+  mayWrite(entry: E): boolean
 }
 
 /**
@@ -22,6 +24,7 @@ export function planSend<E extends SendEntry, P extends Sendable<E>>(
     const entry = nextToSend(partition.queue)
     if (!entry) continue
     if (picks.length > 0 && bytes + entry.bytes > how.bytesMax) continue
+    if (!partition.mayWrite(entry)) continue
     picks.push({ partition, entry })
     bytes += entry.bytes
     if (bytes >= how.bytesMax) break

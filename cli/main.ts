@@ -1,0 +1,21 @@
+#!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
+import { Command, CommanderError } from 'commander'
+import { addMirror } from './mirror.ts'
+import { version } from './version.ts'
+
+const program = new Command('millrace')
+  .description('keeps streams moving')
+  .version(version)
+  .enablePositionalOptions()
+  .exitOverride()
+  .showSuggestionAfterError()
+
+addMirror(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version are what was asked for; all else is usage (DESIGN §9).
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}

@@ -1,0 +1,166 @@
+import type { Command } from 'commander'
+import { codec, crc32c } from '../engine/adapters/kafka/native.ts'
+import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
+import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
+import { machineClock } from '../engine/adapters/local/clock.ts'
+import { faultOf, MillraceError } from '../engine/errors.ts'
+import { selection } from '../engine/flow/select.ts'
+import { unitLookMs } from '../engine/limits.ts'
+import { type Copy, type CopySpec, openCopy } from '../engine/mirror/copy.ts'
+import type { MirrorEvent } from '../engine/mirror/events.ts'
+import type { CopyReport } from '../engine/mirror/report.ts'
+import type { Clock } from '../engine/ports/clock.ts'
+import type { Log } from '../engine/ports/log.ts'
+import { startLogger } from '../engine/process/logger.ts'
+import { prettyLine } from '../engine/process/pretty.ts'
+import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
+import { clusterOf } from './clusters.ts'
+import { exitCodeOf } from './exitCode.ts'
+import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
+import { version } from './version.ts'
+
+type Flags = {
+  from?: string
+  to?: string
+  topics?: string[]
+  exclude?: string[]
+  untilEnd?: true
+  name?: string
+  output?: string
+}
+type Wanted = { from: ClusterConfig; to: ClusterConfig; spec: CopySpec; untilEnd: boolean; name: string | null }
+
+/** `millrace mirror` (MIRROR M-100, §3.5). */
+export function addMirror(program: Command): Command {
+  const each = (value: string, before: string[] = []) => [...before, value]
+  return program
+    .command('mirror')
+    .description('copy topics of one Kafka cluster to another, byte for byte')
+    .option('--from <host:port>', 'brokers of the source, with commas between')
+    .option('--to <host:port>', 'brokers of the destination, with commas between')
+    .option('--topics <pattern>', 'RE2 pattern that must match the whole name; may be given more than once', each)
+    .option('--exclude <pattern>', 'leave out what matches; may be given more than once', each)
+    .option('--until-end', 'copy to the ends seen at the start, then end')
+    .option('--name <flow>', 'name of the flow, whose checkpoints it goes on from (default: made of the cluster ids)')
+    .option('-o, --output <format>', 'json: JSON lines also at a terminal')
+    .action(async (flags: Flags) => process.exit(await mirror(flags)))
+}
+
+async function mirror(flags: Flags): Promise<number> {
+  let wanted: Wanted
+  try {
+    wanted = wantedOf(flags)
+  } catch (error) {
+    process.stderr.write(`${errorLines(error)}\n`)
+    return exitCodeOf(error)
+  }
+  const clock = machineClock()
+  const atTerminal = process.stderr.isTTY === true
+  const log = startLogger({
+    svc: 'mirror',
+    task: String(process.pid),
+    container: '-',
+    level: 'info',
+    fd: 2,
+    clock,
+    chance: Math.random,
+    version,
+    ...(atTerminal ? { show: line => `${eraseLine}${prettyLine(line)}` } : {}),
+  })
+  const exit = (code: number) => {
+    log.flush()
+    process.exit(code)
+  }
+  endOnUncaught({ fatal: log.fatal, exit })
+  const life = startLife({ clock, log, exit })
+  process.stdout.on('error', () => life.begin(null))
+  const json = process.stdout.isTTY !== true || flags.output === 'json'
+  const output = outputTo(process.stdout, process.stderr, json)
+  // The machine's timers keep nobody alive, and between two tries no socket does.
+  const alive = setInterval(() => {}, 1 << 30)
+  const code = await run(wanted, { clock, log, life, output })
+  clearInterval(alive)
+  life.drained()
+  await log.end(code)
+  return code
+}
+
+/** Throws `config-invalid`. */
+function wantedOf(flags: Flags): Wanted {
+  const missing = (['from', 'to'] as const).filter(flag => flags[flag] === undefined).map(flag => `--${flag} HOST:PORT`)
+  if (flags.topics === undefined) missing.push('--topics PATTERN')
+  if (missing.length > 0) throw new MillraceError('config-invalid', `missing: ${missing.join(', ')}`)
+  if (flags.output !== undefined && flags.output !== 'json') {
+    throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
+  }
+  if (flags.name !== undefined && !/^[a-z0-9][a-z0-9-]{0,62}$/.test(flags.name)) {
+    const hint = 'small letters, digits and dashes, 63 at most, not a dash first'
+    throw new MillraceError('config-invalid', `--name: '${flags.name}' is no name of a flow`, { hint })
+  }
+  // Compiled again by the copy; here so that a bad pattern is told before anything is connected.
+  const topics = { include: flags.topics ?? [], exclude: flags.exclude ?? [], names: [] }
+  selection(topics)
+  return {
+    from: clusterOf('source', '--from', flags.from ?? ''),
+    to: clusterOf('destination', '--to', flags.to ?? ''),
+    spec: { topics, isolation: 'read_committed', gaps: 'continue' },
+    untilEnd: flags.untilEnd === true,
+    name: flags.name ?? null,
+  }
+}
+
+type Around = { clock: Clock; log: Log; life: Life; output: Output }
+
+async function run(wanted: Wanted, around: Around): Promise<number> {
+  const { clock, log, life, output } = around
+  const parts = { account: new MemoryAccount(), clock, chance: Math.random }
+  const from = openKafka(wanted.from, parts)
+  const to = openKafka(wanted.to, parts)
+  const tell = (event: MirrorEvent) => {
+    const { message, ...fields } = event
+    log.warn(message, fields)
+    output.event(event, clock.wallMs())
+  }
+  let copy: Copy | null = null
+  let whole = true
+  let error: unknown = null
+  let cancel = () => {}
+  try {
+    const { spec, untilEnd, name } = wanted
+    const { stop, abort } = life
+    const how = { name, from, to, spec, untilEnd, clock, chance: Math.random, codec, crc: crc32c, stop, abort, tell }
+    copy = await openCopy(how)
+    cancel = showProgress(copy, around)
+    whole = (await copy.done).whole
+  } catch (caught) {
+    error = caught
+    if (!(caught instanceof MillraceError)) log.error('the copy ended with an error of our own', { err: caught })
+  } finally {
+    cancel()
+  }
+  const report = copy?.report() ?? null
+  const stopped = life.stop.aborted
+  const ending = endingOf({ error: copy === null && stopped ? null : error, report, stopped, whole })
+  output.end(copy?.flow ?? null, report, ending)
+  await Promise.all([from.close(), to.close()])
+  if (ending.fault) return exitCodeOf(error)
+  return ending.ok ? 0 : 1
+}
+
+function endingOf(of: { error: unknown; report: CopyReport | null; stopped: boolean; whole: boolean }): Ending {
+  const { error, report, stopped, whole } = of
+  if (error !== null) return { ok: false, reason: 'error', fault: faultOf(error, 'kafka-protocol') }
+  // After a stop partitions that wait or were tried again are no fault of the command; those in error are.
+  const bad = stopped ? ['error', 'refused'] : ['error', 'refused', 'waiting']
+  const ok = whole && !(report?.topics.some(topic => bad.includes(topic.state)) ?? false)
+  return { ok, reason: stopped ? 'signal' : 'until-end', fault: null }
+}
+
+function showProgress(copy: Copy, { clock, output }: Around): () => void {
+  let cancel = clock.after(unitLookMs, show)
+  function show(): void {
+    cancel = clock.after(unitLookMs, show)
+    output.progress(copy.flow, copy.report(), { wallMs: clock.wallMs(), nowMs: clock.nowMs() })
+  }
+  return () => cancel()
+}

@@ -1,0 +1,134 @@
+import { MillraceError } from '../errors.ts'
+import { checkpointEpoch, checkpointOf } from '../flow/window.ts'
+import { checkpointsCompareMs, commitGiveUpMs } from '../limits.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { CheckpointStore, Entry } from '../ports/kafka.ts'
+import { checkpointText } from './decide/checkpointMetadata.ts'
+import type { Tell } from './events.ts'
+import type { Unit } from './run.ts'
+import { keyOf } from './start.ts'
+
+export type Checkpoints = {
+  /** Stores what has changed, unless that is being done; called each interval. */
+  commit(): void
+  /** Stores what has changed, and waits for it. False: not all of it is stored. */
+  finish(signal: AbortSignal): Promise<boolean>
+}
+
+type Changed = { unit: Unit; entry: Entry }
+
+/**
+ * The checkpoints of a flow's units as committed offsets of its group (M-42): all that have changed in one call, so
+ * that thousands of partitions cost one request (W-75). `fatal` is called when somebody else moves them (M-100).
+ */
+export function flowCheckpoints(how: {
+  store: CheckpointStore
+  group: string
+  units: ReadonlyMap<string, Unit>
+  mayWrite: () => boolean
+  clock: Clock
+  tell: Tell
+  fatal: (error: unknown) => void
+}): Checkpoints {
+  const { store, group, units, mayWrite, clock } = how
+  const told = new Set<string>()
+  let busy: { abort: AbortController; sinceMs: number; done: Promise<void> } | null = null
+  let comparedMs = clock.nowMs()
+
+  async function save(all: Changed[], signal: AbortSignal): Promise<boolean> {
+    const nowMs = clock.nowMs()
+    for (const { unit } of all) {
+      unit.commitSinceMs ??= nowMs
+      // Until it is answered nobody knows which one is stored.
+      unit.committed = null
+    }
+    const entries = all.map(one => one.entry)
+    const refused = new Map((await store.save(group, entries, mayWrite, signal)).map(r => [keyOf(r.part), r.code]))
+    for (const { unit, entry } of all) {
+      if (refused.has(keyOf(entry))) continue
+      unit.committed = entry.offset
+      unit.commitSinceMs = null
+    }
+    for (const code of new Set(refused.values())) {
+      if (!told.has(code)) how.tell(refusedEvent(code, group, refused.size))
+      told.add(code)
+    }
+    return refused.size === 0
+  }
+
+  /** Nothing of ours is under way here, so what is stored must be what we stored last. */
+  async function compare(signal: AbortSignal): Promise<void> {
+    for (const entry of await store.load(group, 'all', signal)) {
+      const unit = units.get(keyOf(entry))
+      if (unit && unit.committed !== null && unit.committed !== entry.offset) throw twice(unit, entry.offset, group)
+    }
+  }
+
+  function begin(work: (signal: AbortSignal) => Promise<unknown>): void {
+    const abort = new AbortController()
+    const ended = (error?: unknown) => {
+      busy = null
+      // Given up for a newer one, or not allowed to: the units say since when (`commitSinceMs`).
+      const expected = error === undefined || abort.signal.aborted || isDenied(error)
+      if (!expected) how.fatal(error)
+    }
+    busy = { abort, sinceMs: clock.nowMs(), done: work(abort.signal).then(() => ended(), ended) }
+  }
+
+  return {
+    commit() {
+      const nowMs = clock.nowMs()
+      if (busy) {
+        if (nowMs - busy.sinceMs > commitGiveUpMs) busy.abort.abort()
+        return
+      }
+      if (nowMs - comparedMs >= checkpointsCompareMs) {
+        comparedMs = nowMs
+        return begin(compare)
+      }
+      const all = changedOf(units.values())
+      if (all.length > 0) begin(signal => save(all, signal))
+    },
+    async finish(signal) {
+      busy?.abort.abort()
+      await busy?.done
+      const all = changedOf(units.values())
+      if (all.length === 0) return true
+      try {
+        return await save(all, signal)
+      } catch (error) {
+        if (signal.aborted) return false
+        throw error
+      }
+    },
+  }
+}
+
+function changedOf(units: Iterable<Unit>): Changed[] {
+  const changed: Changed[] = []
+  for (const unit of units) {
+    const offset = checkpointOf(unit.window)
+    // What was stored tells at the next start that the destination is another one (M-16).
+    if (offset === unit.committed || unit.fault?.code === 'destination-recreated') continue
+    const epoch = checkpointEpoch(unit.window)
+    const { topicId: sourceId, destinationId, destinationNext } = unit
+    const metadata = checkpointText({ sourceId, destinationId, epoch, destinationNext })
+    changed.push({ unit, entry: { ...unit.part, offset, epoch, metadata } })
+  }
+  return changed
+}
+
+function refusedEvent(code: string, group: string, partitions: number): Parameters<Tell>[0] {
+  const message = `checkpoints of group ${group} are not stored; copying goes on, and a restart would repeat`
+  const hint = code === 'group-in-use' ? `stop the consumer in group ${group} or give the flow another name` : null
+  return { code, message, hint, partitions }
+}
+
+function twice(unit: Unit, stored: bigint, group: string): MillraceError {
+  const message = `${keyOf(unit.part)}: the checkpoint of group ${group} moved from ${unit.committed} to ${stored}`
+  return new MillraceError('flow-runs-twice', message, { hint: 'stop one of the two, or give one another --name' })
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof MillraceError && error.code === 'kafka-not-authorized'
+}

@@ -1,0 +1,47 @@
+import type { FaultCode } from '../../errors.ts'
+import { damagedTriesMax } from '../../limits.ts'
+
+export type RefusedFacts = {
+  code: number
+  /** The broker's own text. */
+  message: string | null
+  offset: bigint
+  records: number
+  bytes: number
+  /** How often the destination has called a batch at this offset damaged. */
+  damagedTries: number
+  topic: string
+  partition: number
+}
+export type AfterRefused = 'again' | { code: FaultCode; message: string; hint: string | null }
+
+/** What the flow makes of a batch that the destination will not take (M-47). */
+export function afterRefused(facts: RefusedFacts): AfterRefused {
+  const { code, offset, topic, partition } = facts
+  const at = `${topic}/${partition} at source offset ${offset}`
+  const text = facts.message === null || facts.message === '' ? `Kafka's error ${code}` : `${facts.message} (${code})`
+  if (code === 2) {
+    if (facts.damagedTries < damagedTriesMax) return 'again'
+    const hint = 'the batch is whole at the source: look at the network between us and the destination'
+    return { code: 'batch-corrupt', message: `${at}: the destination finds the batch damaged: ${text}`, hint }
+  }
+  if (code === 100) {
+    const message = `${topic}/${partition}: the destination topic was deleted and made anew: ${text}`
+    return { code: 'destination-recreated', message, hint: 'decide where to go on, then set the offsets of the flow' }
+  }
+  if ((code === 10 || code === 18) && facts.records === 1) {
+    const message = `${at}: one record of ${facts.bytes} bytes is larger than the destination accepts: ${text}`
+    return { code: 'record-too-large', message, hint: hints[10] ?? null }
+  }
+  const message = `${at}: the destination refuses a batch of ${facts.records} records, ${facts.bytes} bytes: ${text}`
+  return { code: 'batch-refused', message, hint: hints[code] ?? null }
+}
+
+/** KAFKA-CLIENT §5: the setting to look at. */
+const hints: Record<number, string> = {
+  10: 'raise max.message.bytes of the destination topic',
+  18: 'raise segment.bytes of the destination topic',
+  32: 'the destination refuses timestamps more than message.timestamp.after.max.ms (1 h by default) ahead',
+  76: 'the destination does not know the codec of the batch: it is older than the source',
+  87: 'a record without key in a compacted topic?',
+}

@@ -1,0 +1,29 @@
+import type { PartitionState } from '../../flow/states.ts'
+import { troubleShownAfterMs } from '../../limits.ts'
+import type { Trouble } from '../../ports/kafka.ts'
+
+export type StateFacts = {
+  /** The copy ended with a fault, and has not moved since. */
+  failed: boolean
+  stream: Trouble | null
+  lane: Trouble | null
+  /** Since when its checkpoint could not be stored. */
+  commitSinceMs: number | null
+}
+
+/** The state of a partition that is being copied: the first of M-93 that holds. */
+export function partitionState(facts: StateFacts, nowMs: number): PartitionState {
+  if (facts.failed) return 'error'
+  const stream = shown(facts.stream, nowMs)
+  const lane = shown(facts.lane, nowMs)
+  if (stream?.code === 'source-missing' || lane?.code === 'destination-missing') return 'waiting'
+  if (stream) return 'unavailable'
+  if (lane) return 'degraded'
+  if (facts.commitSinceMs !== null && nowMs - facts.commitSinceMs >= troubleShownAfterMs) return 'degraded'
+  return 'running'
+}
+
+/** Trouble counts after a while: a leader that moves is none. */
+export function shown(trouble: Trouble | null, nowMs: number): Trouble | null {
+  return trouble && nowMs - trouble.sinceMs >= troubleShownAfterMs ? trouble : null
+}

@@ -1,0 +1,93 @@
+import { MillraceError } from '../errors.ts'
+import { outOfRange, type Placed, type PositionEvent } from '../flow/position.ts'
+import { restart } from '../flow/window.ts'
+import { backOffMs, linkBackOff } from '../limits.ts'
+import type { Answer } from '../ports/kafka.ts'
+import { pause } from './pause.ts'
+import { drained, type Run, type Unit } from './run.ts'
+import { unlessAborted } from './unlessAborted.ts'
+
+type Obstacle = Exclude<Answer, { is: 'batches' }>
+
+/**
+ * What stands in the way of a stream (M-47, M-71, M-72). Returns when the next stream may be opened, at the window's
+ * position; throws what ends the copy. What is under way is acknowledged first: the checkpoint may go back here, and
+ * only here.
+ */
+export async function jump(run: Run, answer: Obstacle, signal: AbortSignal): Promise<void> {
+  const { unit, ctx } = run
+  const at = `${unit.part.topic}/${unit.part.partition}`
+  if (answer.is === 'corrupt') {
+    const sums = `CRC ${answer.found.toString(16)} found, ${answer.computed.toString(16)} computed`
+    throw new MillraceError('batch-corrupt', `${at} at source offset ${answer.offset}: ${sums}`, {
+      hint: 'let another replica of the source lead, or skip the batch',
+    })
+  }
+  if (answer.is === 'too-old') {
+    const message = `${at} at source offset ${answer.offset}: a batch of format ${answer.magic}`
+    throw new MillraceError('batch-refused', message, { hint: 'written before Kafka 0.11' })
+  }
+  await drained(run, signal)
+  if (signal.aborted) return
+  if (answer.is === 'recreated') return await madeAnew(run, answer.topicId, signal)
+  const { position } = unit.window
+  const counts = unit.counts
+  const log =
+    answer.is === 'out-of-range'
+      ? { logStart: answer.logStart, highWatermark: answer.end, diverged: null }
+      : { logStart: counts.logStart ?? 0n, highWatermark: counts.end ?? position, diverged: answer.offset }
+  const epoch = answer.is === 'diverged' ? answer.epoch : -1
+  place(unit, run, outOfRange({ position, ...log, gaps: ctx.gaps }), epoch)
+}
+
+/** Row 2 of M-70: the log start of the new topic has to be asked for. */
+async function madeAnew(run: Run, newId: string, signal: AbortSignal): Promise<void> {
+  const { unit, ctx } = run
+  const logStart = await unlessAborted(logStartOf(run), signal)
+  if (signal.aborted) return
+  if (logStart === null) return await pause(ctx.clock, backOffMs(linkBackOff, 4, ctx.chance), signal)
+  const event = { code: 'topic-recreated', oldId: unit.topicId, newId, checkpoint: unit.window.position } as const
+  place(unit, run, ctx.gaps === 'stop' ? { error: event.code } : { at: logStart, event }, -1)
+  unit.topicId = newId
+  unit.skippedTo = 0n
+}
+
+async function logStartOf(run: Run): Promise<bigint | null> {
+  try {
+    const [found] = await run.ctx.admin.offsets([run.unit.part], 'start')
+    return found?.offset ?? null
+  } catch (error) {
+    if (error instanceof MillraceError && error.retryable) return null
+    throw error
+  }
+}
+
+function place(unit: Unit, run: Run, placed: Placed, epoch: number): void {
+  const at = `${unit.part.topic}/${unit.part.partition}`
+  if ('unavailable' in placed) return
+  if ('error' in placed) {
+    throw new MillraceError(placed.error, `${at}: the flow says to stop at position ${unit.window.position}`)
+  }
+  if (placed.event) tellPosition(run.ctx.tell, unit, placed.event)
+  restart(unit.window, { offset: placed.at, epoch })
+  unit.fault = null
+}
+
+/** Counts what was lost or replaced, and says so: once, for the checkpoint moves on (M-71). */
+export function tellPosition(tell: Run['ctx']['tell'], unit: Unit, event: PositionEvent): void {
+  const { topic, partition } = unit.part
+  const at = `${topic}/${partition}`
+  if (event.code === 'topic-recreated') {
+    const { code, oldId, newId, checkpoint } = event
+    const message = `${at}: the topic was made anew; it is copied from its log start, behind what was copied before`
+    return tell({ code, message, topic, partition, oldId, newId, from: checkpoint })
+  }
+  const { code, from, to } = event
+  if (code === 'source-gap') unit.counts.gapRecords += Number(to - from)
+  else unit.counts.replacedRecords += Number(to - from)
+  const message =
+    code === 'source-gap'
+      ? `${at}: offsets ${from} to ${to - 1n} were gone before they were read`
+      : `${at}: the source has lost or replaced offsets ${from} to ${to - 1n}, which were copied`
+  tell({ code, message, topic, partition, from, to })
+}

@@ -1,0 +1,180 @@
+import type { Codec } from '../batch/codec.ts'
+import type { Crc } from '../batch/crc.ts'
+import type { Fault } from '../errors.ts'
+import type { Gaps } from '../flow/position.ts'
+import { checkpointWindow, type Slot, type Window } from '../flow/window.ts'
+import type { Chance, Clock } from '../ports/clock.ts'
+import type {
+  BatchSink,
+  BatchSource,
+  ClusterAdmin,
+  Lane,
+  Outcome,
+  Part,
+  Position,
+  Stream,
+  TopicId,
+} from '../ports/kafka.ts'
+import { type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
+import type { Tell } from './events.ts'
+import { type Parked, park, resume } from './park.ts'
+
+/** The flow's note of one batch on its way. */
+export type Sent = Slot & {
+  records: number
+  bytes: number
+  recoded: boolean
+  /** When its answer came, on the monotonic clock. */
+  readMs: number
+  /** Its newest record time, ms since 1970. */
+  newestMs: number
+}
+
+/** One partition of a flow, as long as the process knows it (M-1). */
+export type Unit = {
+  readonly part: Part
+  topicId: TopicId
+  readonly destinationId: TopicId
+  readonly window: Window<Sent>
+  readonly counts: PartitionCounts
+  /** Copied up to here and no further; null = without end. */
+  until: bigint | null
+  /** Skipped batches below this have been counted. */
+  skippedTo: bigint
+  /** The destination's offset after the last acknowledged batch; null = not known. */
+  destinationNext: bigint | null
+  /** The checkpoint that is stored; null = none. */
+  committed: bigint | null
+  /** Since when a newer one could not be stored. */
+  commitSinceMs: number | null
+  /** The batch that the destination called damaged, and how often. */
+  damaged: { offset: bigint; tries: number }
+  /** Why the copy ended, until it has moved on from that offset. */
+  fault: (Fault & { offset: bigint }) | null
+  stream: Stream | null
+  run: Run | null
+}
+
+/** What a unit is given (DESIGN §3, UnitContext). */
+export type CopyContext = {
+  source: BatchSource
+  sink: BatchSink
+  /** Of the source. */
+  admin: ClusterAdmin
+  clock: Clock
+  chance: Chance
+  codec: Codec
+  crc: Crc
+  gaps: Gaps
+  /** The lease (W-70). */
+  mayWrite: () => boolean
+  /** Stop reading, wait for what is under way. */
+  stop: AbortSignal
+  /** Wait no longer. */
+  abort: AbortSignal
+  latency: Latency
+  tell: Tell
+}
+
+export type Failure = Exclude<Outcome<Sent>, { is: 'acked' }>
+
+/** One copy of a unit, from its lane's opening to its close. */
+export type Run = {
+  readonly unit: Unit
+  readonly ctx: CopyContext
+  readonly lane: Lane<Sent>
+  /** Ends the present stream: a stop, a failure, trouble of the lane. */
+  reading: AbortController
+  /** Ends the run: nothing that is still under way will be answered. */
+  readonly halt: AbortController
+  failure: Failure | null
+  parked: Parked | null
+  readonly off: () => void
+}
+
+export function newUnit(of: {
+  part: Part
+  topicId: TopicId
+  destinationId: TopicId
+  at: Position
+  until: bigint | null
+  committed: bigint | null
+}): Unit {
+  const { part, topicId, destinationId, at, until, committed } = of
+  return {
+    part,
+    topicId,
+    destinationId,
+    window: checkpointWindow(at),
+    counts: partitionCounts(),
+    until,
+    skippedTo: 0n,
+    destinationNext: null,
+    committed,
+    commitSinceMs: null,
+    damaged: { offset: -1n, tries: 0 },
+    fault: null,
+    stream: null,
+    run: null,
+  }
+}
+
+export function beginRun(unit: Unit, ctx: CopyContext, onOutcome: (outcome: Outcome<Sent>) => void): Run {
+  const stopped = () => stopReading(run)
+  const aborted = () => halt(run)
+  const run: Run = {
+    unit,
+    ctx,
+    lane: ctx.sink.open<Sent>(unit.part, ctx.mayWrite, onOutcome),
+    reading: new AbortController(),
+    halt: new AbortController(),
+    failure: null,
+    parked: null,
+    off: () => {
+      ctx.stop.removeEventListener('abort', stopped)
+      ctx.abort.removeEventListener('abort', aborted)
+    },
+  }
+  unit.run = run
+  ctx.stop.addEventListener('abort', stopped)
+  ctx.abort.addEventListener('abort', aborted)
+  if (ctx.abort.aborted) aborted()
+  return run
+}
+
+export function endRun(run: Run): void {
+  run.off()
+  run.unit.run = null
+  run.lane.close(run.ctx.abort.aborted)
+}
+
+/** Ends the run at once: a failure, or nobody waits any longer. */
+export function halt(run: Run): void {
+  run.halt.abort()
+  run.reading.abort()
+  resume(run)
+}
+
+/** What was never written need not be waited for when the destination takes nothing: it is taken back. */
+function stopReading(run: Run): void {
+  if (run.lane.trouble() !== null) park(run)
+  run.reading.abort()
+  resume(run)
+}
+
+export function wantsMore(run: Run): boolean {
+  const { unit, ctx, halt } = run
+  if (ctx.stop.aborted || halt.signal.aborted) return false
+  return unit.until === null || unit.window.position < unit.until
+}
+
+/** Until everything that was sent is acknowledged, or the run is halted. */
+export async function drained(run: Run, also?: AbortSignal): Promise<void> {
+  const { signal } = run.halt
+  const ends = also ? AbortSignal.any([signal, also]) : signal
+  try {
+    await run.lane.idle(ends)
+  } catch (error) {
+    if (!ends.aborted) throw error
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../fakes/clock.ts'
+import { batchOf, valuesOf } from '../../fakes/kafka/batches.ts'
+import { fakeKafka } from '../../fakes/kafka/cluster.ts'
+
+const never = new AbortController().signal
+const start = { offset: 0n, epoch: -1 }
+
+test('a fault of one partition does not make the others of its answer come twice', async () => {
+  const clock = manualClock()
+  const fake = fakeKafka({ clock })
+  const { topicId } = fake.topic('t', 2)
+  const source = fake.source({ isolation: 'read_committed', rack: null })
+  const streams = [0, 1].map(partition => source.open({ topic: 't', partition, topicId }, start))
+  await clock.until(() => fake.counts().fetches > 2)
+  const values: string[] = []
+  const reading = (async () => {
+    while (values.length < 60) {
+      const answer = await streams[1]?.next(never)
+      if (answer?.is !== 'batches') continue
+      for (const batch of answer.batches) {
+        values.push(...valuesOf(batch))
+        batch.release()
+      }
+    }
+  })()
+  for (let i = 0; i < 60; i++) {
+    fake.write({ topic: 't', partition: 1 }, batchOf([`v${i}`]))
+    // The answer is read and the next question is on its way: it meets the new epoch and the next record at once.
+    await clock.settle()
+    if (i % 2 === 0) fake.log({ topic: 't', partition: 0 }).newEpoch()
+    else await clock.advance(i % 3 === 0 ? 20 : 700)
+  }
+  await clock.until(() => values.length >= 60)
+  await reading
+  assert.deepEqual(
+    values,
+    Array.from({ length: 60 }, (_, i) => `v${i}`),
+  )
+  await fake.close()
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { afterRefused, type RefusedFacts } from '../../../engine/mirror/decide/afterRefused.ts'
+
+const facts: RefusedFacts = {
+  code: 32,
+  message: 'Timestamp is out of range',
+  offset: 50n,
+  records: 10,
+  bytes: 3_151,
+  damagedTries: 0,
+  topic: 'orders',
+  partition: 3,
+}
+
+test('every refusal names partition, source offset and the text of the broker', () => {
+  const after = afterRefused(facts)
+  assert.ok(after !== 'again')
+  assert.equal(after.code, 'batch-refused')
+  assert.match(
+    after.message,
+    /orders\/3 at source offset 50: .* 10 records, 3151 bytes: Timestamp is out of range \(32\)/,
+  )
+  assert.match(String(after.hint), /message\.timestamp\.after\.max\.ms/)
+})
+
+test('the number and the size of the batch tell the code', () => {
+  const codeOf = (more: Partial<RefusedFacts>) => {
+    const after = afterRefused({ ...facts, ...more })
+    return after === 'again' ? after : after.code
+  }
+  assert.equal(codeOf({ code: 10, records: 1 }), 'record-too-large')
+  assert.equal(codeOf({ code: 18, records: 1 }), 'record-too-large')
+  assert.equal(codeOf({ code: 10 }), 'batch-refused')
+  assert.equal(codeOf({ code: 87 }), 'batch-refused')
+  assert.equal(codeOf({ code: 76, message: null }), 'batch-refused')
+  assert.equal(codeOf({ code: 100 }), 'destination-recreated')
+  assert.equal(codeOf({ code: 2, damagedTries: 2 }), 'again')
+  assert.equal(codeOf({ code: 2, damagedTries: 3 }), 'batch-corrupt')
+})

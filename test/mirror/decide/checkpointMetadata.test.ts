@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkpointFrom, checkpointText } from '../../../engine/mirror/decide/checkpointMetadata.ts'
+
+const sourceId = 'MkU3OEVBNTcwNTJENDM2Qg'
+const destinationId = '5L6g3nShT-eMCtK--X86sw'
+
+test('what stands beside an offset is written in one order of keys, and read back', () => {
+  const whole = { sourceId, destinationId, epoch: 5, destinationNext: 1_234n }
+  const text = checkpointText(whole)
+  assert.equal(text, `{"v":1,"t":"${sourceId}","u":"${destinationId}","e":5,"d":1234}`)
+  assert.deepEqual(checkpointFrom(text), whole)
+  const start = { ...whole, epoch: -1, destinationNext: null }
+  assert.equal(checkpointText(start), `{"v":1,"t":"${sourceId}","u":"${destinationId}","e":-1}`)
+  assert.deepEqual(checkpointFrom(checkpointText(start)), start)
+})
+
+test('metadata of somebody else counts as none', () => {
+  for (const text of ['', 'null', '7', '{', '{"v":2,"t":"a","u":"b"}', '{"v":1,"t":"a"}', '[1]']) {
+    assert.equal(checkpointFrom(text), null, text)
+  }
+  assert.deepEqual(checkpointFrom('{"v":1,"t":"a","u":"","n":9}'), {
+    sourceId: 'a',
+    destinationId: '',
+    epoch: -1,
+    destinationNext: null,
+  })
+})
