@@ -38,13 +38,14 @@ export interface Child {
  * Starts a process in a group of its own (R-7) that cannot become an orphan (R-8).
  * The race: the owner is killed between `spawn` and the guard's line. So the group leader is first a bash that reads one
  * line; it is written only when the guard knows the group, and at end of file (no owner) bash ends. Then `exec` makes
- * the same process the real command, with its standard input closed.
+ * the same process the real command, with its standard input closed. `--norc`: a bash whose standard input is a socket,
+ * as Node's pipes are, takes itself for a remote shell and reads the user's start file.
  */
 export async function startChild(spec: ChildSpec, ctx: Pick<RigContext, 'dir' | 'guard' | 'signal'>): Promise<Child> {
   ctx.signal.throwIfAborted()
   const log = join(ctx.dir, `${spec.name}.log`)
   const began = performance.now()
-  const child = spawn('bash', ['-c', 'read -r && exec "$@" </dev/null', 'rig', spec.command, ...spec.args], {
+  const child = spawn('bash', ['--norc', '-c', 'read -r && exec "$@" </dev/null', 'rig', spec.command, ...spec.args], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: spec.env ?? process.env,

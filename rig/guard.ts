@@ -21,7 +21,7 @@ export interface Guard {
 /** Starts the guard in a group of its own: a Ctrl-C at the terminal must not reach it. */
 export async function startGuard(): Promise<Guard> {
   const script = fileURLToPath(new URL('guard.sh', import.meta.url))
-  const guard = spawn('bash', [script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const guard = spawn('bash', ['--norc', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   const ended = new Promise<void>(resolve => guard.once('exit', () => resolve()))
   await new Promise<void>((resolve, reject) => {
     guard.once('spawn', resolve)
