@@ -16,6 +16,7 @@ import { prettyLine } from '../engine/process/pretty.ts'
 import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
 import { clusterOf } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { startHealth } from './health.ts'
 import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
 import { version } from './version.ts'
 
@@ -125,6 +126,8 @@ async function run(wanted: Wanted, around: Around): Promise<number> {
   let whole = true
   let error: unknown = null
   let cancel = () => {}
+  const health = await startHealth(() => copy, clock)
+  log.info('listening', { url: health.url })
   try {
     const { spec, untilEnd, name } = wanted
     const { stop, abort } = life
@@ -142,7 +145,7 @@ async function run(wanted: Wanted, around: Around): Promise<number> {
   const stopped = life.stop.aborted
   const ending = endingOf({ error: copy === null && stopped ? null : error, report, stopped, whole })
   output.end(copy?.flow ?? null, report, ending)
-  await Promise.all([from.close(), to.close()])
+  await Promise.all([from.close(), to.close(), health.close()])
   if (ending.fault) return exitCodeOf(error)
   return ending.ok ? 0 : 1
 }

@@ -20,13 +20,8 @@ export type PlainHow = SampleHow & {
   valueBytes?: [number, number]
 }
 
-/** Varied records in batches of exactly `recordsPerBatch`. Gives the bytes of all batches. */
-export async function writePlain(
-  cluster: KafkaCluster,
-  to: Part,
-  how: PlainHow,
-  signal: AbortSignal,
-): Promise<{ bytes: number }> {
+/** Varied records in batches of exactly `recordsPerBatch`. */
+export async function writePlain(cluster: KafkaCluster, to: Part, how: PlainHow, signal: AbortSignal): Promise<void> {
   const chance = seeded(`${how.seed} ${to.topic}/${to.partition}`)
   const varied = { timeMs: how.timeMs, valueBytes: how.valueBytes ?? [20, 400] } as const
   function* batches() {
@@ -38,7 +33,7 @@ export async function writePlain(
       yield sampleBatch(made, how.codec)
     }
   }
-  return send(cluster, to, batches(), signal)
+  await send(cluster, to, batches(), signal)
 }
 
 /** One batch of these records, outside of any memory account (W-72). */
@@ -55,7 +50,7 @@ export async function send(
   to: Part,
   batches: Iterable<Batch>,
   signal: AbortSignal,
-): Promise<{ bytes: number }> {
+): Promise<void> {
   const refused = new AbortController()
   const lane = cluster.sink.open<null>(
     to,
@@ -66,11 +61,9 @@ export async function send(
     },
   )
   const until = AbortSignal.any([signal, refused.signal])
-  let bytes = 0
   let queued = 0
   try {
     for (const batch of batches) {
-      bytes += batch.bytes.length
       lane.send(batch, null)
       if (++queued % sendAtOnce === 0) await lane.idle(until)
     }
@@ -78,7 +71,6 @@ export async function send(
   } finally {
     lane.close(true)
   }
-  return { bytes }
 }
 
 export type CompactedHow = SampleHow & { keys: number; rounds: number; recordsPerBatch: number }
@@ -100,7 +92,7 @@ export async function makeCompacted(
   how: CompactedHow,
   clock: Clock,
   signal: AbortSignal,
-): Promise<{ records: number; bytes: number }> {
+): Promise<{ records: number }> {
   await cluster.admin.createTopic(topic, 1, { configs: compactedConfigs })
   const part = { topic, partition: 0 }
   const chance = seeded(`${how.seed} ${topic}`)
@@ -118,10 +110,10 @@ export async function makeCompacted(
     batches.push(sampleBatch(records.slice(from, from + how.recordsPerBatch), 'lz4'))
   // The active segment is never cleaned: one record more closes the last full one.
   batches.push(sampleBatch([keyed(1, how.rounds, how.timeMs + how.rounds * segmentMs)], 'none'))
-  const { bytes } = await send(cluster, part, batches, signal)
+  await send(cluster, part, batches, signal)
   for (;;) {
     const records = await storedRecords(cluster, part, signal)
-    if (records < 2 * how.keys) return { records, bytes }
+    if (records < 2 * how.keys) return { records }
     await new Promise<void>(resolve => clock.after(compactionAgainMs, resolve))
     signal.throwIfAborted()
   }
@@ -148,55 +140,63 @@ async function storedRecords(cluster: KafkaCluster, part: Part, signal: AbortSig
 }
 
 export type SamplesHow = SampleHow & {
-  /** All topics are named `<prefix>.<what>`. */
+  /** All topics are named `<prefix>-<what>`. */
   prefix: string
   partitions: number
   /** In each partition of the plain topics; batches of 100. */
   recordsPerPartition: number
   valueBytes?: [number, number]
 }
-export type SampleTopic = { topic: string; partitions: number; bytes: number }
+/** `configs`: what is set on the topic. */
+export type SampleTopic = { topic: string; partitions: number; configs: Record<string, string> }
+
+export type SamplePlace = { cluster: KafkaCluster; bootstrap: string; clock: Clock }
 
 /**
- * One topic of each kind: the five codecs, one with append time, one with committed and aborted transactions of two
- * producers, one that is really compacted. The cluster must be one of the rig's (R-21).
+ * One topic of each kind: those of `writePlainSamples`, one with append time, one with committed and aborted
+ * transactions of two producers, one that is really compacted. The cluster must be one of the rig's (R-21).
  */
-export async function writeSamples(
-  at: { cluster: KafkaCluster; bootstrap: string; clock: Clock },
-  how: SamplesHow,
-  signal: AbortSignal,
-): Promise<SampleTopic[]> {
+export async function writeSamples(at: SamplePlace, how: SamplesHow, signal: AbortSignal): Promise<SampleTopic[]> {
   const { cluster, clock, bootstrap } = at
-  const written: SampleTopic[] = []
-  const plain = async (name: string, codecName: CodecName, configs: Record<string, string>) => {
-    const topic = `${how.prefix}.${name}`
-    await cluster.admin.createTopic(topic, how.partitions, { configs })
-    const plainHow = {
-      ...how,
-      batches: Math.ceil(how.recordsPerPartition / 100),
-      recordsPerBatch: 100,
-      codec: codecName,
-    }
-    const parts = Array.from({ length: how.partitions }, (_, partition) => ({ topic, partition }))
-    const sent = await Promise.all(parts.map(part => writePlain(cluster, part, plainHow, signal)))
-    written.push({ topic, partitions: how.partitions, bytes: sent.reduce((sum, { bytes }) => sum + bytes, 0) })
-  }
-  for (const name of codecs) await plain(name, name, {})
-  await plain('append-time', 'lz4', { 'message.timestamp.type': 'LogAppendTime' })
-  const transactions = `${how.prefix}.transactions`
+  const written = await writePlainSamples(cluster, how, signal)
+  written.push(await plainTopic(cluster, 'append-time', { codec: 'lz4', configs: appendTimeConfigs }, how, signal))
+  const transactions = `${how.prefix}-transactions`
   await cluster.admin.createTopic(transactions, 1)
   await writeTransactions(bootstrap, { topic: transactions, partition: 0 }, { ...how, ...manyTransactions })
-  written.push({ topic: transactions, partitions: 1, bytes: await storedBytes(cluster, transactions, signal) })
-  const compacted = `${how.prefix}.compacted`
-  const { bytes } = await makeCompacted(cluster, compacted, { ...how, ...manyKeys }, clock, signal)
-  written.push({ topic: compacted, partitions: 1, bytes })
+  written.push({ topic: transactions, partitions: 1, configs: {} })
+  const compacted = `${how.prefix}-compacted`
+  await makeCompacted(cluster, compacted, { ...how, ...manyKeys }, clock, signal)
+  written.push({ topic: compacted, partitions: 1, configs: compactedConfigs })
   return written
 }
 
+/** One topic a codec; for any cluster. */
+export async function writePlainSamples(
+  cluster: KafkaCluster,
+  how: SamplesHow,
+  signal: AbortSignal,
+): Promise<SampleTopic[]> {
+  const written: SampleTopic[] = []
+  for (const name of codecs) written.push(await plainTopic(cluster, name, { codec: name, configs: {} }, how, signal))
+  return written
+}
+
+async function plainTopic(
+  cluster: KafkaCluster,
+  name: string,
+  { codec, configs }: { codec: CodecName; configs: Record<string, string> },
+  how: SamplesHow,
+  signal: AbortSignal,
+): Promise<SampleTopic> {
+  const topic = `${how.prefix}-${name}`
+  await cluster.admin.createTopic(topic, how.partitions, { configs })
+  const recordsPerBatch = 100
+  const plain = { ...how, codec, recordsPerBatch, batches: Math.ceil(how.recordsPerPartition / recordsPerBatch) }
+  const parts = Array.from({ length: how.partitions }, (_, partition) => ({ topic, partition }))
+  await Promise.all(parts.map(part => writePlain(cluster, part, plain, signal)))
+  return { topic, partitions: how.partitions, configs }
+}
+
+const appendTimeConfigs = { 'message.timestamp.type': 'LogAppendTime' }
 const manyTransactions = { committed: 10, aborted: 5, recordsPerTransaction: 100 }
 const manyKeys = { keys: 1_000, rounds: 5, recordsPerBatch: 100 }
-
-async function storedBytes(cluster: KafkaCluster, topic: string, signal: AbortSignal): Promise<number> {
-  const log = await readLog(cluster, { topic, partition: 0 }, signal)
-  return log.reduce((sum, { bytes }) => sum + bytes.length, 0)
-}

@@ -11,8 +11,7 @@ export function walk(records: Buffer): { batches: Walked[]; broken: boolean } {
   const batches: Walked[] = []
   for (let from = 0; from + headerBytes <= records.length; ) {
     const header = readHeader(records, from)
-    if (header.bytes < headerBytes && header.magic >= 2) return { batches, broken: true }
-    if (header.bytes <= 0) return { batches, broken: true }
+    if (header.bytes < (header.magic >= 2 ? headerBytes : 1)) return { batches, broken: true }
     const to = from + header.bytes
     if (to > records.length) break
     batches.push({ header, bytes: records.subarray(from, to) })

@@ -1,6 +1,7 @@
 import { MillraceError } from '../errors.ts'
 import { otherTopic } from '../flow/position.ts'
 import type { ClusterAdmin, Entry, KafkaCluster, Part, TopicId, TopicView } from '../ports/kafka.ts'
+import { checkpointFrom } from './decide/checkpointMetadata.ts'
 
 /** What of a partition is read on both sides; offsets of the source and of the destination, ends not included. */
 export type VerifyRange = Part & {
@@ -85,7 +86,7 @@ async function logsOf(admin: ClusterAdmin, parts: Part[]): Promise<Map<string, L
 
 /** One of another topic of the same name says nothing (M-15). */
 function checkpointOf(entry: Entry | undefined, topicId: TopicId, end: bigint): bigint {
-  if (!entry || entry.offset < 0n || otherTopic(topicIdIn(entry.metadata), topicId)) return end
+  if (!entry || entry.offset < 0n || otherTopic(checkpointFrom(entry.metadata)?.sourceId ?? '', topicId)) return end
   return entry.offset < end ? entry.offset : end
 }
 
@@ -118,15 +119,4 @@ function keyed<T extends Part>(entries: T[]): Map<string, T> {
 
 function keyOf(part: Part): string {
   return `${part.topic}/${part.partition}`
-}
-
-/** MIRROR §3.1; foreign metadata is as none. */
-function topicIdIn(metadata: string): TopicId {
-  try {
-    const parsed: unknown = JSON.parse(metadata)
-    const id = typeof parsed === 'object' && parsed !== null && 't' in parsed ? parsed.t : ''
-    return typeof id === 'string' ? id : ''
-  } catch {
-    return ''
-  }
 }

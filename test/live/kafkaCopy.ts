@@ -8,7 +8,7 @@ import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { encode } from '../../engine/batch/encode.ts'
 import { type CodecName, nextOffset, readHeader } from '../../engine/batch/header.ts'
 import { type KafkaRecord, records } from '../../engine/batch/records.ts'
-import type { Batch, KafkaCluster, Outcome, Part, TopicId } from '../../engine/ports/kafka.ts'
+import type { Batch, KafkaCluster, Part, TopicId } from '../../engine/ports/kafka.ts'
 
 export type Opened = KafkaCluster & { counts(): KafkaCounts }
 export const clock = machineClock()
@@ -55,18 +55,20 @@ export function numberOf(record: KafkaRecord): number {
 
 /** Writes batches to a partition and waits until all are acknowledged; rejects with any other outcome. */
 export async function write(to: Opened, part: Part, batches: Buffer[]): Promise<void> {
-  let bad: Outcome<number> | null = null
+  const bad = Promise.withResolvers<never>()
   const lane = to.sink.open<number>(
     part,
     () => true,
     outcome => {
-      if (outcome.is !== 'acked') bad ??= outcome
+      if (outcome.is !== 'acked') bad.reject(new Error(`not written: ${JSON.stringify(outcome)}`))
     },
   )
   for (const [i, bytes] of batches.entries()) lane.send(loose(bytes), i)
-  await lane.idle(AbortSignal.timeout(60_000))
-  lane.close(false)
-  if (bad) throw new Error(`not written: ${JSON.stringify(bad)}`)
+  try {
+    await Promise.race([lane.idle(AbortSignal.timeout(60_000)), bad.promise])
+  } finally {
+    lane.close(false)
+  }
 }
 
 export async function topicIdOf(cluster: Opened, topic: string): Promise<TopicId> {
@@ -98,22 +100,18 @@ export type Copy = {
 export function startCopy(
   from: Opened,
   to: Opened,
-  how: { part: Part & { topicId: TopicId }; to: Part; at?: bigint },
+  how: { part: Part & { topicId: TopicId }; to: Part; at?: bigint; mayWrite?: () => boolean },
 ): Copy {
   const stop = new AbortController()
   const stream = from
     .source({ isolation: 'read_committed', rack: null })
     .open(how.part, { offset: how.at ?? 0n, epoch: -1 })
   const waiting: (() => void)[] = []
-  const lane = to.sink.open<bigint>(
-    how.to,
-    () => true,
-    outcome => {
-      if (outcome.is === 'acked') copy.ackedTo = outcome.tag
-      else copy.odd.push(outcome)
-      copy.tell()
-    },
-  )
+  const lane = to.sink.open<bigint>(how.to, how.mayWrite ?? (() => true), outcome => {
+    if (outcome.is === 'acked') copy.ackedTo = outcome.tag
+    else copy.odd.push(outcome)
+    copy.tell()
+  })
   const copy: Copy = {
     odd: [],
     ackedTo: how.at ?? 0n,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connector } from '../../engine/adapters/kafka/connect.ts'
@@ -11,6 +13,7 @@ import { MillraceError } from '../../engine/errors.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { want } from '../../rig/part.ts'
 import { randomPorts } from '../../rig/ports.ts'
+import { hangingAddress } from '../../rig/proxy/hanging.ts'
 import {
   addressesOf,
   clock,
@@ -57,8 +60,30 @@ async function settledAs(before: Record<string, number>): Promise<void> {
 describe('the login', live, () => {
   let set: LiveRig<ReturnType<typeof wishes>>
   const account = new MemoryAccount({ poison: true })
+  /** What takes its time is begun first and looked at last. */
+  let slow: Promise<unknown>[]
   before(async () => {
     set = await rigFor(wishes())
+    let heard = 0
+    const silent = createServer(() => void heard++)
+    await new Promise<void>(resolve => silent.listen({ host: '127.0.0.1', port: 0 }, resolve))
+    const at = silent.address()
+    const port = typeof at === 'object' && at !== null ? at.port : 0
+    const hanging = await hangingAddress(randomPorts())
+    const failed = (bootstrap: string, security: Security) =>
+      connect(bootstrap, security).catch((error: unknown) => error)
+    slow = [
+      failed(`127.0.0.1:${port}`, plainSecurity),
+      failed(`127.0.0.1:${port}`, { tls: tls(null), sasl: null }),
+      failed(`${hanging.address.host}:${hanging.address.port}`, plainSecurity),
+    ]
+    // Their sockets are there before any are counted.
+    while (heard < 2) await once(silent, 'connection')
+    await delay(0)
+    void Promise.all(slow).finally(() => {
+      silent.close()
+      return hanging.stop()
+    })
   })
   after(() => set.dispose())
 
@@ -217,5 +242,13 @@ describe('the login', live, () => {
     await Promise.all([from.close(), to.close()])
     assert.equal(account.heldBytes, 0)
     await settledAs(beforehand)
+  })
+
+  it('a broker that is silent, and one whose connect hangs, are unreachable within thirty seconds', async () => {
+    for (const error of await Promise.all(slow)) {
+      assert.ok(error instanceof MillraceError, String(error))
+      assert.equal(error.code, 'kafka-unreachable', error.message)
+      assert.match(error.hint ?? '', /firewall/)
+    }
   })
 })

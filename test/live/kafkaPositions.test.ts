@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fetchApi } from '../../engine/adapters/kafka/frames/fetch.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
 import { nextOffset } from '../../engine/batch/header.ts'
 import type { Answer, Part, Position, Stream } from '../../engine/ports/kafka.ts'
-import { loose, numbered, type Opened, openCluster, topicIdOf, write } from './kafkaCopy.ts'
+import { javaTool } from './javaTool.ts'
+import { endOf, loose, numbered, type Opened, openCluster, topicIdOf, write } from './kafkaCopy.ts'
 import { kafkaClient } from './kafkajs.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
@@ -30,6 +34,24 @@ describe('positions in a log', live, () => {
     await east.admin.createTopic(part.topic, 1)
     for (let n = 0; n < records; n += 100) await write(east, part, [numbered(n, 100)])
     return part
+  }
+  const remove = async (part: Part): Promise<void> => {
+    const { admin, close } = kafkaClient(set.east.bootstrap)
+    await admin.connect()
+    await admin.deleteTopics({ topics: [part.topic] })
+    await close()
+  }
+  /** By another client: the first one's own look would tell its streams and lanes early. */
+  const remake = async (part: Part, records: number): Promise<void> => {
+    const other = openCluster('east', set.east.bootstrap, account)
+    for (;;) {
+      // To create what is just being deleted is success too.
+      await other.admin.createTopic(part.topic, 1)
+      const { topics } = await other.admin.look([part.topic])
+      if (topics[0]?.code === 0) break
+    }
+    for (let n = 0; n < records; n += 100) await write(other, part, [numbered(n, 100)])
+    await other.close()
   }
   const openAt = async (cluster: Opened, part: Part, at: Position): Promise<Stream> => {
     const topicId = await topicIdOf(east, part.topic)
@@ -66,28 +88,15 @@ describe('positions in a log', live, () => {
       const stream = await openAt(cluster(), part, { offset: 0n, epoch: -1 })
       assert.equal(await readTo(stream, 500n), 500n)
       const old = await topicIdOf(east, part.topic)
-      const { admin, close } = kafkaClient(set.east.bootstrap)
-      await admin.connect()
-      await admin.deleteTopics({ topics: [part.topic] })
-      await close()
-      // Made and filled beyond the old position before the stream has been told anything.
-      await recreate(part, 1_000)
+      await remove(part)
+      // Made and filled beyond the old position, as far as possible before the stream has been told anything.
+      await remake(part, 1_000)
       const answer = await said(stream)
       assert.equal(answer.is, 'recreated')
       assert.ok(answer.is === 'recreated' && answer.topicId !== old && answer.topicId !== '')
       stream.close()
       assert.equal(account.heldBytes, 0)
     })
-  }
-
-  /** The deletion may still be under way. */
-  const recreate = async (part: Part, records: number): Promise<void> => {
-    for (;;) {
-      await east.admin.createTopic(part.topic, 1)
-      const { topics } = await east.admin.look([part.topic])
-      if (topics[0]?.code === 0) break
-    }
-    for (let n = 0; n < records; n += 100) await write(east, part, [numbered(n, 100)])
   }
 
   it('KAFKA 20: a lane on a topic made anew is refused with 100, and nothing is written there', async () => {
@@ -104,20 +113,13 @@ describe('positions in a log', live, () => {
     )
     lane.send(loose(numbered(100, 1)), 0)
     await lane.idle(soon())
-    const { admin, close } = kafkaClient(set.east.bootstrap)
-    await admin.connect()
-    await admin.deleteTopics({ topics: [part.topic] })
-    await close()
-    // By another client: this one's own look would tell it early.
-    const other = openCluster('east', set.east.bootstrap, account)
-    await other.admin.createTopic(part.topic, 1)
+    await remove(part)
+    await remake(part, 0)
     lane.send(loose(numbered(101, 1)), 1)
     await told.promise
     assert.deepEqual(outcomes, ['acked', 100])
     lane.close(false)
-    const [end] = await other.admin.offsets([part], 'end')
-    assert.equal(end?.offset, 0n)
-    await other.close()
+    assert.equal(await endOf(east, part), 0n)
   })
 
   it('KAFKA 21: a position beyond the end diverges at the end, and without an epoch is out of range', async () => {
@@ -137,12 +139,18 @@ describe('positions in a log', live, () => {
     assert.equal(account.heldBytes, 0)
   })
 
+  const deleteRecords = async (part: Part, offset: number): Promise<void> => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'))
+    const file = join(folder, 'offsets.json')
+    await writeFile(file, JSON.stringify({ version: 1, partitions: [{ ...part, offset }] }))
+    const args = ['--bootstrap-server', set.east.bootstrap, '--offset-json-file', file]
+    await javaTool('org.apache.kafka.tools.DeleteRecordsCommand', args)
+    await rm(folder, { recursive: true })
+  }
+
   it('KAFKA 21: below a log start that DeleteRecords has moved the answer names the right log start', async () => {
     const part = await made('k21-start', 300)
-    const { admin, close } = kafkaClient(set.east.bootstrap, { retry: { retries: 10, initialRetryTime: 50 } })
-    await admin.connect()
-    await admin.deleteTopicRecords({ topic: part.topic, partitions: [{ partition: 0, offset: '150' }] })
-    await close()
+    await deleteRecords(part, 150)
     const stream = await openAt(east, part, { offset: 20n, epoch: -1 })
     const range = { is: 'out-of-range', logStart: 150n, lastStable: 300n, end: 300n }
     assert.deepEqual(await said(stream), range)

@@ -27,14 +27,13 @@ describe('sample records', live, () => {
       written.map(({ topic }) => topic.slice(prefix.length + 1)),
       ['none', 'gzip', 'snappy', 'lz4', 'zstd', 'append-time', 'transactions', 'compacted'],
     )
-    assert.ok(written.every(({ bytes }) => bytes > 0))
   })
   after(async () => {
     await cluster?.close()
     await set?.dispose()
   })
 
-  const logOf = (topic: string, partition = 0) => readLog(cluster, { topic: `${prefix}.${topic}`, partition }, signal)
+  const logOf = (topic: string, partition = 0) => readLog(cluster, { topic: `${prefix}-${topic}`, partition }, signal)
   const recordsOf = (log: StoredBatch[]) => log.flatMap(batch => records(batch, codec))
 
   it('lie in batches of exactly the wanted size, in each codec', async () => {
@@ -89,7 +88,7 @@ describe('sample records', live, () => {
 
   it('of aborted transactions are left out by a reader of committed ones', async () => {
     const source = cluster.source({ isolation: 'read_committed', rack: null })
-    const part = { topic: `${prefix}.transactions`, partition: 0 }
+    const part = { topic: `${prefix}-transactions`, partition: 0 }
     const stream = source.open({ ...part, topicId: '' }, { offset: 0n, epoch: -1 })
     const answer = await stream.next(signal)
     assert.equal(answer.is, 'batches')

@@ -4,10 +4,10 @@ import { codec } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { type Verified, verify } from '../../engine/mirror/verify.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
+import { deleteRecords } from '../../rig/deleteRecords.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { makeCompacted, type PlainHow, sampleBatch, send, writePlain } from '../../rig/samples.ts'
 import { writeTransactions } from '../../rig/transactions.ts'
-import { kafkaClient } from './kafkajs.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
 const signal = AbortSignal.timeout(120_000)
@@ -85,10 +85,7 @@ describe('verify --deep', live, () => {
 
   it('does not miss what the destination has lost at its start', async () => {
     const part = await both('verify.expired')
-    const { admin, close } = kafkaClient(set.west.bootstrap)
-    await admin.connect()
-    await admin.deleteTopicRecords({ topic: part.topic, partitions: [{ partition: 0, offset: '120' }] })
-    await close()
+    await deleteRecords(set.west.bootstrap, part, 120n)
     const { verdict, tally } = await one(part.topic)
     assert.deepEqual([verdict, tally.equal, tally.expired, tally.missing], ['equal', 180, 120, 0])
   })

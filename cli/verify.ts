@@ -1,0 +1,163 @@
+import type { Command } from 'commander'
+import { codec } from '../engine/adapters/kafka/native.ts'
+import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
+import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
+import { machineClock } from '../engine/adapters/local/clock.ts'
+import { MillraceError } from '../engine/errors.ts'
+import { type Selection, selection } from '../engine/flow/select.ts'
+import { unitLookMs } from '../engine/limits.ts'
+import { flowName } from '../engine/mirror/flowName.ts'
+import { type Verified, type VerifyProgress, verify } from '../engine/mirror/verify.ts'
+import type { Clock } from '../engine/ports/clock.ts'
+import type { KafkaCluster } from '../engine/ports/kafka.ts'
+import { silent } from '../engine/ports/log.ts'
+import { startLife } from '../engine/process/stop.ts'
+import { clusterOf } from './clusters.ts'
+import { exitCodeOf } from './exitCode.ts'
+import { eraseLine, errorLines } from './output.ts'
+import { verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
+
+type Flags = {
+  from?: string
+  to?: string
+  topics?: string[]
+  exclude?: string[]
+  deep?: true
+  sinceOffset?: string
+  strict?: true
+  name?: string
+  output?: string
+}
+type Wanted = {
+  from: ClusterConfig
+  to: ClusterConfig
+  select: Selection
+  sinceOffset: bigint | null
+  strict: boolean
+  name: string | null
+  json: boolean
+}
+
+/** `millrace mirror verify` (MIRROR M-101, §3.6). It reads and never writes. */
+export function addVerify(mirror: Command): Command {
+  const each = (value: string, before: string[] = []) => [...before, value]
+  return mirror
+    .command('verify')
+    .description('compare what a mirror has copied with its source, record by record')
+    .option('--from <host:port>', 'brokers of the source, with commas between')
+    .option('--to <host:port>', 'brokers of the destination, with commas between')
+    .option('--topics <pattern>', 'RE2 pattern that must match the whole name; may be given more than once', each)
+    .option('--exclude <pattern>', 'leave out what matches; may be given more than once', each)
+    .option('--deep', 'read both sides up to the checkpoint and compare the records themselves')
+    .option('--since-offset <n>', 'begin at this offset of the source')
+    .option('--strict', 'repeated records are a bad result too')
+    .option('--name <flow>', 'name of the flow whose checkpoints say how far (default: made of the cluster ids)')
+    .option('-o, --output <format>', 'json or table (default: a table at a terminal, else JSON lines)')
+    .action(async (flags: Flags) => process.exit(await verifyCommand(flags)))
+}
+
+async function verifyCommand(flags: Flags): Promise<number> {
+  const clock = machineClock()
+  const life = startLife({ clock, log: silent, exit: code => process.exit(code) })
+  // The machine's timers keep nobody alive, and between two tries no socket does.
+  const alive = setInterval(() => {}, 1 << 30)
+  const open: KafkaCluster[] = []
+  try {
+    const wanted = wantedOf(flags)
+    // An account for each side: what waits of one must never keep the other from being read.
+    const opened = (config: ClusterConfig) => {
+      const cluster = openKafka(config, { account: new MemoryAccount(), clock, chance: Math.random })
+      open.push(cluster)
+      return cluster
+    }
+    const from = opened(wanted.from)
+    const to = opened(wanted.to)
+    const results = await verified(wanted, { from, to, clock, stop: life.stop })
+    process.stdout.write(wanted.json ? results.map(verifyJsonLine).join('') : verifyTable(results))
+    for (const { topic, partition, fault } of results)
+      if (fault) process.stderr.write(`${topic}/${partition}: ${fault.code}: ${fault.message}\n`)
+    return verifyExitCode(results, wanted.strict)
+  } catch (error) {
+    process.stderr.write(`${errorLines(error)}\n`)
+    return exitCodeOf(error)
+  } finally {
+    await Promise.all(open.map(cluster => cluster.close()))
+    clearInterval(alive)
+    life.close()
+  }
+}
+
+type Around = { from: KafkaCluster; to: KafkaCluster; clock: Clock; stop: AbortSignal }
+
+async function verified(wanted: Wanted, { from, to, clock, stop }: Around): Promise<Verified[]> {
+  const [source, destination] = await Promise.all([from.admin.look('all'), to.admin.look([])])
+  const topics = source.topics
+    .filter(({ topic, internal, code }) => code === 0 && wanted.select(topic, internal).selected)
+    .map(({ topic }) => topic)
+    .toSorted()
+  if (topics.length === 0) {
+    const hint = 'the pattern must match the whole name, capitals told apart'
+    throw new MillraceError('not-found', 'no topic of the source is selected', { hint })
+  }
+  const flow = wanted.name ?? flowName(source.clusterId, destination.clusterId)
+  const progress = progressShown(clock)
+  const group = `millrace.${flow}`
+  const { sinceOffset } = wanted
+  const how = { source: from, destination: to, topics, group, sinceOffset, codec, clock, progress: progress.take }
+  try {
+    return await verify(how, stop)
+  } finally {
+    progress.end()
+  }
+}
+
+/** One line on stderr, rewritten each second, at a terminal only (DESIGN §9). */
+function progressShown(clock: Clock): { take(at: VerifyProgress): void; end(): void } {
+  if (!process.stderr.isTTY) return { take() {}, end() {} }
+  let now: VerifyProgress | null = null
+  let before = 0
+  let cancel = clock.after(unitLookMs, show)
+  function show(): void {
+    cancel = clock.after(unitLookMs, show)
+    if (!now) return
+    const line = verifyProgressLine(now, ((now.records - before) * 1000) / unitLookMs)
+    before = now.records
+    process.stderr.write(`${eraseLine}${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
+  }
+  return {
+    take(at) {
+      now = at
+    },
+    end() {
+      cancel()
+      process.stderr.write(eraseLine)
+    },
+  }
+}
+
+/** Throws `config-invalid`. */
+function wantedOf(flags: Flags): Wanted {
+  const invalid = (text: string, hint: string | null = null) => new MillraceError('config-invalid', text, { hint })
+  const missing = (['from', 'to'] as const).filter(flag => flags[flag] === undefined).map(flag => `--${flag} HOST:PORT`)
+  if (flags.topics === undefined) missing.push('--topics PATTERN')
+  if (missing.length > 0) throw invalid(`missing: ${missing.join(', ')}`)
+  if (flags.deep === undefined) {
+    throw invalid('missing: --deep', 'this version compares records only; counts alone need what it does not write yet')
+  }
+  const { output, sinceOffset } = flags
+  if (output !== undefined && output !== 'json' && output !== 'table') {
+    throw invalid(`--output: expected json or table, found '${output}'`)
+  }
+  if (sinceOffset !== undefined && !/^\d{1,18}$/.test(sinceOffset)) {
+    throw invalid(`--since-offset: expected an offset, found '${sinceOffset}'`)
+  }
+  return {
+    from: clusterOf('source', '--from', flags.from ?? ''),
+    to: clusterOf('destination', '--to', flags.to ?? ''),
+    select: selection({ include: flags.topics ?? [], exclude: flags.exclude ?? [], names: [] }),
+    sinceOffset: sinceOffset === undefined ? null : BigInt(sinceOffset),
+    strict: flags.strict === true,
+    name: flags.name ?? null,
+    json: output === undefined ? process.stdout.isTTY !== true : output === 'json',
+  }
+}

@@ -1,0 +1,136 @@
+import { createInterface } from 'node:readline/promises'
+import { machineClock } from '../engine/adapters/local/clock.ts'
+import type { KafkaCluster } from '../engine/ports/kafka.ts'
+import { describeError, exitOf, RigError } from './errors.ts'
+import { kafka } from './kafka.ts'
+import { openPlain } from './openPlain.ts'
+import { want } from './part.ts'
+import { progressAt } from './progress.ts'
+import { type SamplesHow, type SampleTopic, writePlainSamples, writeSamples } from './samples.ts'
+import { rig } from './set.ts'
+import { type Clusters, check, checkTable } from './up/check.ts'
+import { steadyLoad, steadyMirror } from './up/steady.ts'
+import { parseUp, type UpWords, usage } from './up/words.ts'
+
+/** Nothing else is ever created on brokers that exist (R-35). */
+const prefix = 'millrace-demo'
+const pattern = `${prefix}-.*`
+const clock = machineClock()
+
+type Scene = { words: UpWords; clusters: Clusters; stop: AbortSignal; progress: ReturnType<typeof progressAt> }
+
+async function main(argv: string[], stop: AbortSignal): Promise<number> {
+  const words = parseUp(argv)
+  const progress = progressAt(process.stderr)
+  try {
+    if (words.brokers === null) {
+      await using set = await startBrokers(stop, progress.line)
+      const clusters = { from: set.addresses.east.bootstrap, to: set.addresses.west.bootstrap }
+      const died = set.died.then(error => Promise.reject(error))
+      return await Promise.race([play({ words, clusters, stop, progress }), died])
+    }
+    if (!words.yes) await ask(words.brokers)
+    return await play({ words, clusters: words.brokers, stop, progress })
+  } finally {
+    progress.stop()
+  }
+}
+
+/** A stop ends the start; later the mirror must end before its brokers, so that it can commit. */
+async function startBrokers(stop: AbortSignal, progress: (name: string, line: string) => void) {
+  const starting = new AbortController()
+  const onStop = () => starting.abort(stop.reason)
+  stop.addEventListener('abort', onStop, { once: true })
+  try {
+    const wishes = { east: want(kafka, {}), west: want(kafka, {}) }
+    return await rig(wishes, { signal: starting.signal, progress })
+  } finally {
+    stop.removeEventListener('abort', onStop)
+  }
+}
+
+async function play(scene: Scene): Promise<number> {
+  const from = openPlain('source', scene.clusters.from)
+  const to = openPlain('destination', scene.clusters.to)
+  try {
+    return await (scene.words.check ? playCheck(scene, from, to) : playSteady(scene, from, to))
+  } finally {
+    await Promise.all([from.close(), to.close()])
+  }
+}
+
+async function playCheck({ words, clusters, stop, progress }: Scene, from: KafkaCluster, to: KafkaCluster) {
+  progress.line('samples', 'writing')
+  const how: SamplesHow = {
+    seed: 'up',
+    timeMs: clock.wallMs() - 60_000,
+    prefix,
+    partitions: 4,
+    recordsPerPartition: 4_000,
+    valueBytes: [100, 1_200],
+  }
+  const topics =
+    words.brokers === null
+      ? await writeSamples({ cluster: from, bootstrap: clusters.from, clock }, how, stop)
+      : await writePlainSamples(from, how, stop)
+  await sameTopics(to, topics)
+  const checked = await check(clusters, topics, pattern, progress.line, stop)
+  process.stdout.write(checkTable(checked))
+  if (words.brokers !== null) process.stdout.write(`the topics ${prefix}-* stay on both clusters\n`)
+  return checked.good ? 0 : 1
+}
+
+async function playSteady({ clusters, stop, progress }: Scene, from: KafkaCluster, to: KafkaCluster): Promise<number> {
+  const topics = ['orders', 'clicks'].map(name => ({ topic: `${prefix}-${name}`, partitions: 4, configs: {} }))
+  await Promise.all([sameTopics(from, topics), sameTopics(to, topics)])
+  progress.stop()
+  process.stdout.write(`source       ${clusters.from}\ndestination  ${clusters.to}\ntopics       ${pattern}\n`)
+  process.stderr.write('Ctrl-C ends it\n')
+  // Whichever of the two ends by itself takes the other along.
+  const ended = new AbortController()
+  const until = AbortSignal.any([stop, ended.signal])
+  const load = steadyLoad(from, topics, clock, until).finally(() => ended.abort())
+  const mirror = steadyMirror(clusters, pattern, until).finally(() => ended.abort())
+  const [code] = await Promise.all([mirror, load])
+  if (process.stderr.isTTY) process.stderr.write('\n')
+  return code
+}
+
+/** Append time would give the copies other times than their records have (M-26). */
+async function sameTopics(cluster: KafkaCluster, topics: SampleTopic[]): Promise<void> {
+  for (const { topic, partitions, configs } of topics) {
+    const { 'message.timestamp.type': _, ...kept } = configs
+    await cluster.admin.createTopic(topic, partitions, { configs: kept })
+  }
+}
+
+async function ask({ from, to }: Clusters): Promise<void> {
+  const what = `topics ${prefix}-* are created on ${from} and ${to}, and records are written to the first`
+  if (!process.stdin.isTTY) throw new RigError('rig-usage', `${what}: say --yes`, { hint: usage })
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`${what}. Go on? [y/N] `)
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new RigError('rig-usage', 'nothing was done')
+}
+
+/** R-10: the first signal ends everything in order, a second one at once (the guard does the rest). */
+const stop = new AbortController()
+for (const [name, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.on(name, () => {
+    if (stop.signal.aborted) process.exit(code)
+    stop.abort(new Error(name))
+  })
+}
+// The machine's timers keep nobody alive (a pause between two batches may be all there is).
+setInterval(() => {}, 1 << 30)
+process.exit(
+  await main(process.argv.slice(2), stop.signal).catch(error => {
+    // Cancelled is no good result of a check; the steady load has none.
+    if (stop.signal.aborted) return process.argv.includes('--check') ? 11 : 0
+    process.stderr.write(`${describeError(error)}\n`)
+    return exitOf(error)
+  }),
+)

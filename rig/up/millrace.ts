@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export type JsonLine = Record<string, unknown>
+
+const main = join(import.meta.dirname, '../../cli/main.ts')
+
+/**
+ * Runs the real command, its stdout read line by line. Resolves with its exit code. What it says on stderr is passed
+ * on, with `quiet` only when it ends with another code than 0. When `stop` is aborted it gets a SIGTERM. It does not
+ * outlive us: when nobody reads its lines any more, it stops by itself.
+ */
+export async function runMillrace(
+  args: string[],
+  how: { onLine: (line: JsonLine) => void; quiet: boolean },
+  stop: AbortSignal,
+): Promise<number> {
+  stop.throwIfAborted()
+  const said: Buffer[] = []
+  const child = spawn(process.execPath, ['--disable-warning=TimeoutNegativeWarning', main, ...args], {
+    stdio: ['ignore', 'pipe', how.quiet ? 'pipe' : 'inherit'],
+    // A Ctrl-C of the terminal is for us; we stop it in our order.
+    detached: true,
+  })
+  const end = () => void child.kill('SIGTERM')
+  stop.addEventListener('abort', end, { once: true })
+  child.stderr?.on('data', data => void said.push(data))
+  if (child.stdout === null) throw new Error('the command has no stdout')
+  const lines = createInterface({ input: child.stdout })
+  lines.on('line', text => {
+    if (text.startsWith('{')) how.onLine(JSON.parse(text))
+  })
+  try {
+    const [code] = await once(child, 'close')
+    if (code !== 0) process.stderr.write(Buffer.concat(said))
+    return code ?? 1
+  } finally {
+    stop.removeEventListener('abort', end)
+    child.kill('SIGKILL')
+  }
+}
