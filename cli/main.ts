@@ -1,8 +1,21 @@
-#!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
-import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
+import { Command, CommanderError } from 'commander'
+import { addMirror } from './mirror.ts'
+import { addVerify } from './verify.ts'
+import { version } from './version.ts'
 
-// Without it Node strips the types of every file at each start, which costs a second and 30 MiB that never come back.
-enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/compiled'))
-const { runCommand } = await import('./command.ts')
-await runCommand()
+const program = new Command('millrace')
+  .description('keeps streams moving')
+  .version(version)
+  .enablePositionalOptions()
+  .exitOverride()
+  .showSuggestionAfterError()
+
+addVerify(addMirror(program))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version are what was asked for; all else is usage (DESIGN §9).
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}

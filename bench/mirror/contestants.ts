@@ -23,7 +23,7 @@ export function millrace(name = 'millrace', tree = root): Contestant {
         command: join(tree, 'node_modules/.bin/node'),
         args: [
           '--disable-warning=TimeoutNegativeWarning',
-          join(tree, 'cli/main.ts'),
+          join(tree, 'cli/start.mjs'),
           'mirror',
           ...['--from', from, '--to', to, '--topics', cell.topic.replaceAll('.', '\\.')],
           ...['--name', `bench-${name}-${round}-${cell.topic.replaceAll('.', '-')}`, '-o', 'json'],

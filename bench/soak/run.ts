@@ -126,7 +126,7 @@ function mirror(where: Where, run: number, more: string[]): Promise<Child> {
   return where.processes.start({
     name: `mirror.${run}`,
     command: join(root, 'node_modules/.bin/node'),
-    args: ['--disable-warning=TimeoutNegativeWarning', join(root, 'cli/main.ts'), 'mirror', ...flags, ...more],
+    args: ['--disable-warning=TimeoutNegativeWarning', join(root, 'cli/start.mjs'), 'mirror', ...flags, ...more],
   })
 }
 

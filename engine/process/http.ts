@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type Ready = { ready: boolean; why: string | null }
@@ -13,6 +13,8 @@ export function startHttp(how: {
   ready: () => Ready
   metrics: () => Promise<{ type: string; text: string }>
 }): Promise<{ url: string; close(): Promise<void> }> {
+  // Not imported: an ES import of node:http reads all its names, and some of them load a whole HTTP client (8 MiB).
+  const { createServer } = process.getBuiltinModule('node:http')
   const server = createServer((request, response) => {
     answer(how, request, response).catch((error: unknown) => send(response, 500, 'text/plain', `${String(error)}\n`))
   })

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export type JsonLine = Record<string, unknown>
 
-const main = join(import.meta.dirname, '../../cli/main.ts')
+const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /**
  * Runs the real command, its stdout read line by line. Resolves with its exit code. What it says on stderr is passed

@@ -11,7 +11,7 @@ export type RunningMillrace = {
   line(fits: (line: JsonLine) => boolean): Promise<JsonLine>
 }
 
-const main = join(import.meta.dirname, '../../cli/main.ts')
+const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /** The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. */
 export function millrace(args: string[], signal: AbortSignal): RunningMillrace {
