@@ -46,7 +46,13 @@ export async function soak(plan: SoakPlan, say: (line: string) => void): Promise
   const clock = machineClock()
   const open = (part: RigKafka) => {
     const brokers = part.address.brokers.map(({ host, port }) => ({ host, port }))
-    const config = { name: part.name, brokers, clientId: 'millrace-soak', addresses: new Map(), security: plainSecurity }
+    const config = {
+      name: part.name,
+      brokers,
+      clientId: 'millrace-soak',
+      addresses: new Map(),
+      security: plainSecurity,
+    }
     return openKafka(config, { account, clock, chance: Math.random })
   }
   const source = open(east)

@@ -9,6 +9,11 @@ import type { Unit } from './run.ts'
 import { keyOf } from './start.ts'
 
 export type Checkpoints = {
+  /**
+   * Stores where new units begin, all in one commit, so that a crash leaves all or none (M-70). Only those that are
+   * `committed` then may run, else offsets that are gone at the next start would look as if they had never been.
+   */
+  begin(fresh: Unit[], signal: AbortSignal): Promise<void>
   /** Stores what has changed, unless that is being done; called each interval. */
   commit(): void
   /** Stores what has changed, and waits for it. False: not all of it is stored. */
@@ -34,6 +39,7 @@ export function flowCheckpoints(how: {
   const told = new Set<string>()
   let busy: { abort: AbortController; sinceMs: number; done: Promise<void> } | null = null
   let comparedMs = clock.nowMs()
+  let suspects = new Set<Unit>()
 
   async function save(all: Changed[], signal: AbortSignal): Promise<boolean> {
     const nowMs = clock.nowMs()
@@ -56,15 +62,24 @@ export function flowCheckpoints(how: {
     return refused.size === 0
   }
 
-  /** Nothing of ours is under way here, so what is stored must be what we stored last. */
+  /**
+   * Nothing of ours is under way here, so what is stored must be what we stored last. Once it may be a late request
+   * of our own, given up after a lost link and delivered behind a newer one: it is stored again. Twice in a row it is
+   * somebody else's.
+   */
   async function compare(signal: AbortSignal): Promise<void> {
+    const before = suspects
+    suspects = new Set()
     for (const entry of await store.load(group, 'all', signal)) {
       const unit = units.get(keyOf(entry))
-      if (unit && unit.committed !== null && unit.committed !== entry.offset) throw twice(unit, entry.offset, group)
+      if (!unit || unit.committed === null || unit.committed === entry.offset) continue
+      if (before.has(unit)) throw twice(unit, entry.offset, group)
+      suspects.add(unit)
+      unit.committed = null
     }
   }
 
-  function begin(work: (signal: AbortSignal) => Promise<unknown>): void {
+  function start(work: (signal: AbortSignal) => Promise<unknown>): void {
     const abort = new AbortController()
     const ended = (error?: unknown) => {
       busy = null
@@ -76,6 +91,9 @@ export function flowCheckpoints(how: {
   }
 
   return {
+    async begin(fresh, signal) {
+      if (fresh.length > 0) await save(fresh.map(changed), signal)
+    },
     commit() {
       const nowMs = clock.nowMs()
       if (busy) {
@@ -84,10 +102,10 @@ export function flowCheckpoints(how: {
       }
       if (nowMs - comparedMs >= checkpointsCompareMs) {
         comparedMs = nowMs
-        return begin(compare)
+        return start(compare)
       }
       const all = changedOf(units.values())
-      if (all.length > 0) begin(signal => save(all, signal))
+      if (all.length > 0) start(signal => save(all, signal))
     },
     async finish(signal) {
       busy?.abort.abort()
@@ -105,17 +123,21 @@ export function flowCheckpoints(how: {
 }
 
 function changedOf(units: Iterable<Unit>): Changed[] {
-  const changed: Changed[] = []
+  const all: Changed[] = []
   for (const unit of units) {
-    const offset = checkpointOf(unit.window)
     // What was stored tells at the next start that the destination is another one (M-16).
-    if (offset === unit.committed || unit.fault?.code === 'destination-recreated') continue
-    const epoch = checkpointEpoch(unit.window)
-    const { topicId: sourceId, destinationId, destinationNext } = unit
-    const metadata = checkpointText({ sourceId, destinationId, epoch, destinationNext })
-    changed.push({ unit, entry: { ...unit.part, offset, epoch, metadata } })
+    if (unit.fault?.code === 'destination-recreated') continue
+    if (checkpointOf(unit.window) !== unit.committed) all.push(changed(unit))
   }
-  return changed
+  return all
+}
+
+function changed(unit: Unit): Changed {
+  const offset = checkpointOf(unit.window)
+  const epoch = checkpointEpoch(unit.window)
+  const { topicId: sourceId, destinationId, destinationNext } = unit
+  const metadata = checkpointText({ sourceId, destinationId, epoch, destinationNext })
+  return { unit, entry: { ...unit.part, offset, epoch, metadata } }
 }
 
 function refusedEvent(code: string, group: string, partitions: number): Parameters<Tell>[0] {

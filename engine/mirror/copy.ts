@@ -7,7 +7,7 @@ import { checkpointOf } from '../flow/window.ts'
 import { backOffMs, checkpointIntervalMs, stopDrainMs, topicsRefreshMs, unitBackOff, unitLookMs } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Isolation, KafkaCluster, Part } from '../ports/kafka.ts'
-import { flowCheckpoints } from './checkpoints.ts'
+import { type Checkpoints, flowCheckpoints } from './checkpoints.ts'
 import { type Latency, latency } from './counts.ts'
 import { selectedTopics, type Units, unitsOf } from './decide/unitsOf.ts'
 import type { Tell } from './events.ts'
@@ -79,6 +79,7 @@ type State = {
   waiting: Part[]
   running: Set<Promise<void>>
   ctx: CopyContext
+  checkpoints: Checkpoints
   told: Set<string>
   /** What ends the whole flow. */
   fatal: (error: unknown) => void
@@ -111,9 +112,11 @@ function runCopy(how: CopyHow, flow: string, selected: Selection, first: Units):
     failed.abort()
   }
   const units = new Map<string, Unit>()
-  const state: State = { how, flow, selected, units, waiting: [], running: new Set(), ctx, told: new Set(), fatal }
   const store = how.from.checkpoints
   const checkpoints = flowCheckpoints({ store, group, units, mayWrite: ctx.mayWrite, clock, tell: how.tell, fatal })
+  const running = new Set<Promise<void>>()
+  const told = new Set<string>()
+  const state: State = { how, flow, selected, units, waiting: [], running, ctx, checkpoints, told, fatal }
   const tellTroubles = troubleTeller(how.tell)
   const cancels = [
     every(clock, checkpointIntervalMs, () => checkpoints.commit()),
@@ -128,7 +131,7 @@ function runCopy(how: CopyHow, flow: string, selected: Selection, first: Units):
   async function whole(): Promise<{ whole: boolean }> {
     try {
       await rounds(state, first)
-      while (state.running.size > 0) await Promise.all(state.running)
+      while (running.size > 0) await Promise.all(running)
       if (broken) throw broken.error
       const stored = await checkpoints.finish(how.abort)
       return { whole: stored && !ctx.abort.aborted }
@@ -171,9 +174,12 @@ async function round(state: State, found: Units): Promise<number> {
     const placed = placeUnits(fresh, { from, group, spec, untilEnd, tell, stop: ctx.stop })
     const placing = await unlessAborted(placed, ctx.stop)
     if (placing === null) return 0
-    state.waiting = [...found.missing, ...placing.unavailable]
-    for (const unit of placing.units) launch(state, unit)
-    return placing.unavailable.length
+    const unstored = () => placing.units.filter(unit => unit.committed === null && unit.fault === null)
+    await state.checkpoints.begin(unstored(), ctx.stop)
+    const stuck = new Set(unstored())
+    state.waiting = [...found.missing, ...placing.unavailable, ...[...stuck].map(unit => unit.part)]
+    for (const unit of placing.units) if (!stuck.has(unit)) launch(state, unit)
+    return placing.unavailable.length + stuck.size
   } catch (error) {
     if (ctx.stop.aborted) return 0
     if (!(error instanceof MillraceError) || !error.retryable) throw error

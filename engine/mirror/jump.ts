@@ -68,26 +68,31 @@ function place(unit: Unit, run: Run, placed: Placed, epoch: number): void {
   if ('error' in placed) {
     throw new MillraceError(placed.error, `${at}: the flow says to stop at position ${unit.window.position}`)
   }
-  if (placed.event) tellPosition(run.ctx.tell, unit, placed.event)
+  if (placed.event) tellPosition(run.ctx.tell, unit, placed.event, placed.at)
   restart(unit.window, { offset: placed.at, epoch })
   unit.fault = null
 }
 
-/** Counts what was lost or replaced, and says so: once, for the checkpoint moves on (M-71). */
-export function tellPosition(tell: Run['ctx']['tell'], unit: Unit, event: PositionEvent): void {
+/**
+ * Counts what was lost or replaced, and says so: once, for the checkpoint moves on (M-71). What was deleted from a
+ * topic made anew before it was read is a gap too, from offset 0 up to `at`, where it goes on.
+ */
+export function tellPosition(tell: Run['ctx']['tell'], unit: Unit, event: PositionEvent, at: bigint): void {
   const { topic, partition } = unit.part
-  const at = `${topic}/${partition}`
+  const name = `${topic}/${partition}`
   if (event.code === 'topic-recreated') {
     const { code, oldId, newId, checkpoint } = event
-    const message = `${at}: the topic was made anew; it is copied from its log start, behind what was copied before`
-    return tell({ code, message, topic, partition, oldId, newId, from: checkpoint })
+    const message = `${name}: the topic was made anew; it is copied from its log start, behind what was copied before`
+    tell({ code, message, topic, partition, oldId, newId, from: checkpoint })
+    if (at > 0n) tellPosition(tell, unit, { code: 'source-gap', from: 0n, to: at }, at)
+    return
   }
   const { code, from, to } = event
   if (code === 'source-gap') unit.counts.gapRecords += Number(to - from)
   else unit.counts.replacedRecords += Number(to - from)
   const message =
     code === 'source-gap'
-      ? `${at}: offsets ${from} to ${to - 1n} were gone before they were read`
-      : `${at}: the source has lost or replaced offsets ${from} to ${to - 1n}, which were copied`
+      ? `${name}: offsets ${from} to ${to - 1n} were gone before they were read`
+      : `${name}: the source has lost or replaced offsets ${from} to ${to - 1n}, which were copied`
   tell({ code, message, topic, partition, from, to })
 }

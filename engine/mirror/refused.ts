@@ -11,9 +11,8 @@ export function fail(run: Run, failure: Failure): void {
 
 /** What is still open is read again by the next run: the window goes back to its checkpoint. */
 export function giveUpOpen(unit: Unit): void {
-  const { slots, first } = unit.window
-  const oldest = slots[first]
-  if (oldest) takeBack(unit.window, oldest)
+  const { head } = unit.window
+  if (head) takeBack(unit.window, head)
 }
 
 /** The error that ends the unit's copy, or null: it is tried again from the checkpoint (M-47). */

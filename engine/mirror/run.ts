@@ -35,7 +35,7 @@ export type Unit = {
   readonly part: Part
   topicId: TopicId
   readonly destinationId: TopicId
-  readonly window: Window<Sent>
+  readonly window: Window
   readonly counts: PartitionCounts
   /** Copied up to here and no further; null = without end. */
   until: bigint | null

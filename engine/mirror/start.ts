@@ -35,7 +35,7 @@ export async function placeUnits(
     const metadata = entry && checkpointFrom(entry.metadata)
     const lastStable = stables.get(key) ?? null
     const highWatermark = ends.get(key) ?? null
-    const placed = startPosition({
+    let placed = startPosition({
       checkpoint: entry && { offset: entry.offset, topicId: metadata?.sourceId ?? '' },
       topicId: plan.topicId,
       partition: plan.partition,
@@ -54,11 +54,15 @@ export async function placeUnits(
       continue
     }
     const until = how.untilEnd ? (spec.isolation === 'read_committed' ? lastStable : highWatermark) : null
+    if ('at' in placed && placed.event?.code === 'source-truncated' && entry && entry.epoch >= 0 && until === null) {
+      // The log may have grown again behind the cut: the epoch tells the first fetch where they part (M-72).
+      placed = { at: entry.offset, event: null }
+    }
     const unit = unitAt(plan, placed, { entry, metadata, until, group })
     unit.counts.logStart = starts.get(key) ?? null
     unit.counts.lastStable = lastStable
     unit.counts.end = highWatermark
-    if ('at' in placed && placed.event) tellPosition(how.tell, unit, placed.event)
+    if ('at' in placed && placed.event) tellPosition(how.tell, unit, placed.event, placed.at)
     placing.units.push(unit)
   }
   return placing

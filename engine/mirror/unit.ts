@@ -124,6 +124,7 @@ function send(run: Run, read: Batch, batch: Batch, readMs: number, wasRecoded: b
     next: nextOffset(header),
     epoch: header.partitionLeaderEpoch,
     acked: false,
+    later: null,
     records: batch.header.recordsCount,
     bytes: batch.bytes.length,
     recoded: wasRecoded,

@@ -28,6 +28,7 @@ export class Cluster {
   readonly #advertised: ReadonlyMap<string, Address>
   readonly #brokers = new Map<number, Address & { rack: string | null }>()
   readonly #topics = new Map<string, KnownTopic>()
+  readonly #doubted = new Set<string>()
   readonly #wanted = new Map<string, number>()
   readonly #control = new Map<number, ControlLink>()
   #first: { link: ControlLink; index: number; users: number } | null = null
@@ -78,6 +79,7 @@ export class Cluster {
     else {
       this.#wanted.delete(topic)
       this.#topics.delete(topic)
+      this.#doubted.delete(topic)
     }
   }
 
@@ -88,18 +90,20 @@ export class Cluster {
   }
 
   leaderOf(part: Part): Leader | null {
-    const leader = this.#topics.get(part.topic)?.leaders.get(part.partition)
+    const leader = this.#doubted.has(part.topic) ? null : this.#topics.get(part.topic)?.leaders.get(part.partition)
     return leader && this.#brokers.has(leader.id) ? leader : null
   }
 
   /** A broker does not know this topic by the id or name we have: nothing is known of it before the next answer. */
   doubt(topic: string): void {
-    if (this.#topics.delete(topic)) this.refreshSoon()
+    if (!this.#topics.has(topic)) return
+    this.#doubted.add(topic)
+    this.refreshSoon()
   }
 
   /** `null` = not known yet; `error` 3 = the cluster says that it is not there. */
   topicOf(topic: string): { topicId: TopicId; error: number } | null {
-    return this.#topics.get(topic) ?? null
+    return this.#doubted.has(topic) ? null : (this.#topics.get(topic) ?? null)
   }
 
   /** A response named a newer leader (W-44); an older epoch than ours changes nothing. */
@@ -235,13 +239,18 @@ export class Cluster {
     for (const topic of answer.topics) {
       if (topic.topic === null || !this.#wanted.has(topic.topic)) continue
       const old = this.#topics.get(topic.topic)
+      let news = old?.topicId !== topic.topicId || old.error !== topic.error
       const leaders = new Map<number, Leader>()
       for (const p of topic.partitions) {
         if (p.leader < 0) continue
         const before = old?.topicId === topic.topicId ? old.leaders.get(p.partition) : undefined
         const newer = before && before.epoch > p.leaderEpoch ? before : { id: p.leader, epoch: p.leaderEpoch }
         leaders.set(p.partition, newer)
+        if (before?.id !== newer.id || before.epoch !== newer.epoch) news = true
       }
+      // The trouble that was asked about is over: the next one is asked about at once.
+      if (news) this.#tries = 0
+      this.#doubted.delete(topic.topic)
       this.#topics.set(topic.topic, { topicId: topic.topicId, error: topic.error, leaders })
     }
     for (const tell of this.#changed) tell()

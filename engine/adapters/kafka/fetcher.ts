@@ -11,7 +11,7 @@ import {
   fetchWaitFullMs,
   fetchWaitMaxMs,
 } from '../../limits.ts'
-import type { TopicId } from '../../ports/kafka.ts'
+import type { Position, TopicId } from '../../ports/kafka.ts'
 import { type FetchPlace, planFetch } from './decide/planFetch.ts'
 import type { FetchedBatch } from './fetchedBatch.ts'
 import { type FetchAnswer, type FetchedPartition, type FetchQuestion, fetchApi } from './frames/fetch.ts'
@@ -48,7 +48,8 @@ export type FetcherHome = {
 
 /** A stream as it was asked for: what came after a seek is not its answer. */
 type Asked = { stream: SourceStream; generation: number }
-type Taken = Asked & { fetched: FetchedPartition; batches: Walked[]; broken: boolean }
+/** `epoch`: of the batch before the first of `batches`. */
+type Taken = Asked & { fetched: FetchedPartition; batches: Walked[]; broken: boolean; epoch: number }
 
 const none = Buffer.alloc(0)
 
@@ -223,8 +224,9 @@ export class Fetcher {
         if (fetched.error !== 0 || fetched.diverging) this.#home.fault(a.stream, fetched, answer)
         else {
           const { batches, broken } = walk(fetched.records ?? none)
+          const { epoch } = a.stream.position
           advance(a.stream, batches)
-          taken.push({ stream: a.stream, fetched, batches, broken, generation: a.generation })
+          taken.push({ stream: a.stream, fetched, batches, broken, generation: a.generation, epoch })
         }
       }
     }
@@ -236,6 +238,7 @@ export class Fetcher {
     const { stream, fetched } = taken
     stream.ownTrouble = null
     const good: FetchedBatch[] = []
+    let { epoch } = taken
     const deliver = () => {
       all.push(...good)
       const { logStart, lastStable, highWatermark: end } = fetched
@@ -244,36 +247,41 @@ export class Fetcher {
     for (const { header, bytes } of taken.batches) {
       if (header.magic < 2) {
         if (good.length > 0) deliver()
-        this.#stop(stream, header.baseOffset)
+        this.#stop(stream, { offset: header.baseOffset, epoch })
         return stream.deliver({ is: 'too-old', offset: header.baseOffset, magic: header.magic })
       }
       const checked = check(bytes, header, this.#home.crc)
       if (!checked.ok) {
         if (good.length > 0) deliver()
-        return this.#damaged(stream, header.baseOffset, { found: header.crc, computed: checked.computed }, bytes)
+        return this.#damaged(
+          stream,
+          { offset: header.baseOffset, epoch },
+          { found: header.crc, computed: checked.computed },
+          bytes,
+        )
       }
       frame.retain()
       good.push(stream.batch({ header, bytes, tailCrc: checked.tailCrc }, frame))
+      epoch = header.partitionLeaderEpoch
     }
     if (good.length > 0) stream.corruptTries = 0
     deliver()
-    if (taken.broken && good.length === 0)
-      this.#damaged(stream, stream.position.offset, { found: 0, computed: 0 }, none)
+    if (taken.broken && good.length === 0) this.#damaged(stream, stream.position, { found: 0, computed: 0 }, none)
   }
 
-  #damaged(stream: SourceStream, offset: bigint, crc: { found: number; computed: number }, bytes: Buffer): void {
+  #damaged(stream: SourceStream, at: Position, crc: { found: number; computed: number }, bytes: Buffer): void {
     stream.corruptTries++
-    this.#stop(stream, offset)
+    this.#stop(stream, at)
     if (stream.corruptTries <= corruptTriesMax) stream.standing = false
-    else stream.deliver({ is: 'corrupt', offset, ...crc, bytes: Buffer.from(bytes) })
+    else stream.deliver({ is: 'corrupt', offset: at.offset, ...crc, bytes: Buffer.from(bytes) })
     this.pump()
   }
 
-  /** Back to `offset`; what is being fetched behind it is not ours any more. */
-  #stop(stream: SourceStream, offset: bigint): void {
+  /** Back to `at`, still able to tell a cut log (W-43); what is being fetched behind it is not ours any more. */
+  #stop(stream: SourceStream, at: Position): void {
     stream.generation++
     stream.standing = true
-    stream.position = { offset, epoch: -1 }
+    stream.position = at
   }
 }
 

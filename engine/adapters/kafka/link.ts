@@ -68,6 +68,9 @@ export class Link {
   #cancelAsk: (() => void) | null = null
   /** What `target` gave last, and whether the kernel still writes there although the target has moved. */
   #given: Buffer = this.#scratch
+  #spare: Buffer | null = null
+  /** What came while a frame waited for room. */
+  readonly #late: Buffer[] = []
   #moved = false
   readonly counts = { reads: 0, copiedBytes: 0, frames: 0 }
 
@@ -133,7 +136,8 @@ export class Link {
       this.#open.set(correlation, {
         api: api as Api<unknown, unknown>,
         version,
-        deadlineMs: this.#clock.nowMs() + how.timeoutMs,
+        // A throttled broker is silent anyway (W-25).
+        deadlineMs: Math.max(this.#clock.nowMs(), this.throttledUntilMs) + how.timeoutMs,
         resolve: resolve as (reply: Reply<unknown>) => void,
         reject,
       })
@@ -147,36 +151,50 @@ export class Link {
     })
   }
 
-  /** Where the kernel writes next. */
+  /** Where the kernel writes next; never empty, for Node takes that for a fault (`ENOBUFS`). */
   target(): Buffer {
     this.#moved = false
-    this.#given = this.#place()
+    this.#given = this.#cancelAsk ? this.#spareBuffer() : this.#place()
     return this.#given
   }
 
   /** `bytes` have been written to `target()`. False: the socket is not to be read until `resume` (W-31). */
   read(bytes: number): boolean {
     this.counts.reads++
-    return this.#moved ? this.#readMoved(Buffer.from(this.#given.subarray(0, bytes))) : this.#took(bytes)
+    if (this.#cancelAsk) {
+      // TLS gives what it has deciphered already, although the socket is paused.
+      this.#late.push(Buffer.from(this.#given.subarray(0, bytes)))
+      return false
+    }
+    return this.#moved ? this.#feed(Buffer.from(this.#given.subarray(0, bytes))) : this.#took(bytes)
   }
 
   #place(): Buffer {
     return this.#frame ? this.#frame.bytes.subarray(this.#frameUsed) : this.#scratch.subarray(this.#scratchUsed)
   }
 
+  /** While a frame waits for room the scratch may be full. */
+  #spareBuffer(): Buffer {
+    this.#spare ??= Buffer.allocUnsafeSlow(readScratchBytes)
+    return this.#spare
+  }
+
   /**
-   * Node asks for the next target when it has given the last read, so before a pause it was told the scratch. Then
-   * room came, the frame got its own buffer, reading went on: these bytes still lie where nobody looks for them.
+   * Takes bytes that lie elsewhere. Node asks for the next target when it has given the last read, so before a pause it
+   * was told the spare one; then room came, the frame got its own buffer, reading went on: the first read after the
+   * pause still lies where nobody looks for it.
    */
-  #readMoved(bytes: Buffer): boolean {
+  #feed(bytes: Buffer): boolean {
     this.#moved = false
     for (let from = 0; from < bytes.length && this.#ended === undefined; ) {
       const copied = bytes.copy(this.#place(), 0, from)
       from += copied
       this.counts.copiedBytes += copied
-      if (!this.#took(copied)) return false
+      if (this.#took(copied)) continue
+      if (from < bytes.length) this.#late.unshift(bytes.subarray(from))
+      return false
     }
-    return true
+    return this.#ended === undefined
   }
 
   #took(bytes: number): boolean {
@@ -210,6 +228,7 @@ export class Link {
     this.#cancelAsk?.()
     this.#frame?.release()
     this.#frame = null
+    this.#late.length = 0
     const why = fault ?? lost(this.name, 'it was closed')
     for (const request of this.#open.values()) request.reject(why)
     this.#open.clear()
@@ -268,8 +287,16 @@ export class Link {
     const waited = this.#clock.nowMs() - (this.#waitingSinceMs ?? this.#clock.nowMs())
     this.#waitingSinceMs = null
     for (const request of this.#open.values()) request.deadlineMs += waited
+    let open = this.#sift(this.#begin(lease, 0))
+    for (let late = this.#late.shift(); late; late = this.#late.shift()) {
+      if (open) open = this.#feed(late)
+      else {
+        this.#late.unshift(late)
+        break
+      }
+    }
     this.#moved = true
-    if (this.#sift(this.#begin(lease, 0))) this.#wire.resume()
+    if (open) this.#wire.resume()
   }
 
   #whole(frame: Lease): void {

@@ -65,6 +65,8 @@ export async function login(how: {
     facade.take()
     await admin.disconnect()
   } catch (cause) {
+    // kafkajs has its own time-out for the connect, and says so only in its text.
+    const late = timedOut || (opened.error === null && how.clock.nowMs() - startedMs >= connectTimeoutMs)
     // A mechanism that failed on our side leaves the connection open: nothing in kafkajs closes it.
     const gone = admin.disconnect().catch(() => {})
     opened.socket?.destroy()
@@ -76,7 +78,7 @@ export async function login(how: {
       socketError: opened.error,
       sasl: facade.trace,
       mechanism: security.sasl?.mechanism ?? null,
-      timedOut,
+      timedOut: late,
     })
   }
   const lifetimeMs = facade.trace.lifetimeMs ?? 0

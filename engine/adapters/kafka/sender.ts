@@ -26,6 +26,8 @@ export class Sender {
   #cancelTimer: (() => void) | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
   requests = 0
+  /** The broker speaks only versions that name topics, not their ids. */
+  byName = false
 
   constructor(
     broker: number,
@@ -117,6 +119,7 @@ export class Sender {
 
   #write(link: Link, picked: { partition: SinkPartition; entry: Outgoing }[]): void {
     const byId = (link.version(produceApi.key) ?? 0) >= 13
+    this.byName = !byId
     const picks = new Map<string, Pick>()
     const topics = new Map<string, ProduceQuestion['topics'][number]>()
     const pinned: FetchedBatch[] = []

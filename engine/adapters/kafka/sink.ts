@@ -1,6 +1,6 @@
 import type { Crc } from '../../batch/crc.ts'
 import { MillraceError } from '../../errors.ts'
-import { backOffMs, linkBackOff, unitBackOff } from '../../limits.ts'
+import { backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
 import type { BatchSink, Lane, Outcome, Part, Trouble } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify, troubleCode } from './decide/classify.ts'
@@ -29,6 +29,7 @@ export class Sink implements BatchSink {
   #identityTrouble: Trouble | null = null
   #endpoints: Endpoint[] = []
   #closed = false
+  #stopByName: (() => void) | null = null
   /** New producer ids after a fault (`millrace_kafka_producer_resets_total`). */
   producerResets = 0
 
@@ -59,6 +60,7 @@ export class Sink implements BatchSink {
     if (partition.lanes.size === 0) {
       this.#cluster.want(to.topic)
       this.#assign(partition)
+      this.#refreshByName()
     }
     return new SinkLane<T>(partition, mayWrite, onOutcome)
   }
@@ -71,7 +73,19 @@ export class Sink implements BatchSink {
   close(): void {
     this.#closed = true
     this.#stopChange()
+    this.#stopByName?.()
     for (const sender of this.#senders.values()) sender.close()
+  }
+
+  /** W-45: where batches go by name only Metadata tells that a topic was made anew. */
+  #refreshByName(): void {
+    if (this.#stopByName) return
+    this.#stopByName = this.#cluster.clock.after(metadataByNameRefreshMs, () => {
+      this.#stopByName = null
+      if (this.#closed || ![...this.#partitions.values()].some(p => p.lanes.size > 0)) return
+      if ([...this.#senders.values()].some(sender => sender.byName)) this.#cluster.refreshSoon()
+      this.#refreshByName()
+    })
   }
 
   #made(part: Part): SinkPartition {

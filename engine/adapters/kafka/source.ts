@@ -25,6 +25,8 @@ export class Source implements BatchSource {
   readonly #fetchers = new Map<string, Fetcher>()
   readonly #stopChange: () => void
   #stopByName: (() => void) | null = null
+  /** Of fetchers that were given up. */
+  #pastRequests = 0
   #closed = false
 
   constructor(how: { cluster: Cluster; account: MemoryAccount; crc: Crc; isolation: Isolation; rack: string | null }) {
@@ -38,7 +40,7 @@ export class Source implements BatchSource {
 
   /** Requests sent so far, for measures and tests. */
   get requests(): number {
-    let sum = 0
+    let sum = this.#pastRequests
     for (const fetcher of this.#fetchers.values()) sum += fetcher.requests
     return sum
   }
@@ -100,6 +102,7 @@ export class Source implements BatchSource {
     for (const [key, fetcher] of this.#fetchers) {
       if (!fetcher.empty) continue
       fetcher.close()
+      this.#pastRequests += fetcher.requests
       this.#fetchers.delete(key)
     }
   }

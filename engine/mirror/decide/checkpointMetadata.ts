@@ -9,11 +9,11 @@ export type CheckpointMetadata = {
   destinationNext: bigint | null
 }
 
-/** Keys in this order. A start that nothing was copied from yet has the ids only. */
+/** Keys in this order. A start, before which nothing was read or written, has the ids only. */
 export function checkpointText(of: CheckpointMetadata): string {
-  const start = `{"v":1,"t":"${of.sourceId}","u":"${of.destinationId}"`
-  if (of.destinationNext === null) return `${start},"e":${of.epoch}}`
-  return `${start},"e":${of.epoch},"d":${of.destinationNext}}`
+  const epoch = of.epoch < 0 ? '' : `,"e":${of.epoch}`
+  const next = of.destinationNext === null ? '' : `,"d":${of.destinationNext}`
+  return `{"v":1,"t":"${of.sourceId}","u":"${of.destinationId}"${epoch}${next}}`
 }
 
 /** Null: not ours, as if there were none. */
