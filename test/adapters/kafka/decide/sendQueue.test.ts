@@ -110,9 +110,14 @@ function world(vices: readonly Vice[]) {
     if (request.length > 0) link.requests.push(request)
   }
 
+  /** What was taken behind a refused batch is told when that one is out of the way. */
+  const report = (partition: Partition) => {
+    for (const done of settled(partition.queue)) partition.acked.push(...done.content)
+  }
+
   const hear = ({ partition, entry, answer }: Carried) => {
     if (answered(partition.queue, entry, answer ?? 'again')) partition.producerId = null
-    for (const done of settled(partition.queue)) partition.acked.push(...done.content)
+    report(partition)
   }
 
   const lose = () => {
@@ -171,6 +176,7 @@ function world(vices: readonly Vice[]) {
       const pieces = [refused.content.slice(0, half), refused.content.slice(half)].filter(piece => piece.length > 0)
       if ((n >> 1) % 2 === 0) for (const id of refused.content) partition.skipped.add(id)
       if (instead(partition.queue, (n >> 1) % 2 === 0 ? [] : pieces.map(entryOf))?.renew) partition.producerId = null
+      report(partition)
     },
     identify: n => {
       const partition = partitions[n % 2] as Partition

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { soak } from '../../bench/soak/run.ts'
+import type { KafkaCluster } from '../../engine/ports/kafka.ts'
+import { audit, numberedBatch } from '../../rig/audit.ts'
+import { kafka } from '../../rig/kafka.ts'
+import { openPlain } from '../../rig/openPlain.ts'
+import { want } from '../../rig/part.ts'
+import { type JsonLine, millrace } from './millrace.ts'
+import { type LiveRig, live, rigFor } from './rigFor.ts'
+
+const longestMs = 180_000
+const away = () => new Promise(resolve => setTimeout(resolve, 20_000))
+
+describe('the mirror under faults', live, () => {
+  let set: LiveRig<{ far: ReturnType<typeof wantFar> }>
+  let east: KafkaCluster
+  let far: KafkaCluster
+  const alive = setInterval(() => {}, longestMs)
+  const wantFar = () => want(kafka, {})
+
+  before(async () => {
+    set = await rigFor({ far: wantFar() })
+    east = openPlain('east', set.east.bootstrap)
+    far = openPlain('far', set.parts.far.address.bootstrap)
+  })
+  after(async () => {
+    clearInterval(alive)
+    await Promise.all([east?.close(), far?.close()])
+    await set?.dispose()
+  })
+
+  test('MIRROR 23: a destination that is away for 20 s is waited for: degraded, then all is copied, nothing twice', async t => {
+    const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
+    const topic = 'm23'
+    const each = 10_000
+    for (const cluster of [east, far]) await cluster.admin.createTopic(topic, 4)
+    const flags = ['mirror', '--from', set.east.bootstrap, '--to', set.parts.far.address.bootstrap, '--topics', topic]
+    const running = millrace([...flags, '--name', 'm23'], signal)
+    const listening = await healthOf(running.ended, () => running.child.stderr, signal)
+    await write(east, topic, 0, each / 2, signal)
+    await running.line(line => line.type === 'progress' && Number(line['records']) > 0)
+
+    await set.parts.far.kill()
+    const gone = away()
+    await write(east, topic, each / 2, each, signal)
+    const event = await running.line(line => line.type === 'event' && line['state'] === 'degraded')
+    assert.equal(event['code'], 'kafka-unreachable')
+    assert.equal((await fetch(`${listening}/livez`)).status, 200)
+    assert.equal((await fetch(`${listening}/readyz`)).status, 503)
+    await gone
+    await set.parts.far.restart()
+
+    await running.line(line => line.type === 'progress' && Number(line['records']) === 4 * each)
+    assert.equal((await fetch(`${listening}/readyz`)).status, 200)
+    running.child.kill('SIGTERM')
+    const ended = await running.ended
+    assert.equal(ended.code, 0, ended.stderr)
+    for (const found of await audit(far, topic, [each, each, each, each], signal)) {
+      assert.deepEqual([found.records, found.lost, found.repeated, found.outOfOrder], [each, 0, 0, 0])
+    }
+  })
+
+  test('a short run under kills of the mirror and restarts of brokers loses nothing and keeps the order', async t => {
+    const plan = { records: 200_000, kills: 2, restarts: 2, partitions: 16, valueBytes: 200 }
+    const result = await soak(plan, line => t.diagnostic(line))
+    t.diagnostic(`doubled ${result.repeated} of ${plan.records}`)
+    assert.deepEqual([result.lost, result.outOfOrder, result.exitCode], [0, 0, 0])
+  })
+})
+
+/** The same numbers in each of four partitions. */
+async function write(
+  cluster: KafkaCluster,
+  topic: string,
+  from: number,
+  to: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(
+    [0, 1, 2, 3].map(async partition => {
+      const lane = cluster.sink.open<null>(
+        { topic, partition },
+        () => true,
+        () => {},
+      )
+      for (let n = from; n < to; n += 100)
+        lane.send(numberedBatch(n, 100, { codec: 'lz4', valueBytes: 200, timestampMs: Date.now() }), null)
+      await lane.idle(signal)
+      lane.close(false)
+    }),
+  )
+}
+
+/** The address that the log names. */
+function healthOf(
+  ended: Promise<unknown>,
+  stderr: () => NodeJS.ReadableStream | null,
+  signal: AbortSignal,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    stderr()?.on('data', (data: Buffer) => {
+      text += data
+      for (const line of text.split('\n').slice(0, -1)) {
+        const { msg, url } = JSON.parse(line) as JsonLine
+        if (msg === 'listening') resolve(String(url))
+      }
+    })
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    ended.then(() => reject(new Error('it ended before it listened')), reject)
+  })
+}
