@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { nodeFlags } from '../cli/nodeFlags.ts'
 import { readTree, root } from './tidy/tree.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -50,4 +51,10 @@ test('every link between the documents leads to a file', () => {
       assert.ok(existsSync(join(root, dirname(path), target)), `${path}: ${target}`)
     }
   }
+})
+
+test('the command, its npm script and those who start it by hand give Node the same flags', () => {
+  const flags = nodeFlags.join(' ')
+  assert.equal(read('cli/start.mjs').split('\n')[0], `#!/usr/bin/env -S node ${flags}`)
+  assert.equal(JSON.parse(read('package.json')).scripts.millrace, `node ${flags} cli/start.mjs`)
 })

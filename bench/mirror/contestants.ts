@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeFlags } from '../../cli/nodeFlags.ts'
 import type { Child } from '../../rig/child.ts'
 import type { Children } from '../../rig/children.ts'
 import type { Cell } from './load.ts'
@@ -22,7 +23,7 @@ export function millrace(name = 'millrace', tree = root): Contestant {
         name: `${name}.${cell.topic}.${round}`,
         command: join(tree, 'node_modules/.bin/node'),
         args: [
-          '--disable-warning=TimeoutNegativeWarning',
+          ...nodeFlags,
           join(tree, 'cli/start.mjs'),
           'mirror',
           ...['--from', from, '--to', to, '--topics', cell.topic.replaceAll('.', '\\.')],

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeFlags } from '../../cli/nodeFlags.ts'
 import { plainSecurity } from '../../engine/adapters/kafka/login.ts'
 import { openKafka } from '../../engine/adapters/kafka/openKafka.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
@@ -132,7 +133,7 @@ function mirror(where: Where, run: number, more: string[]): Promise<Child> {
   return where.processes.start({
     name: `mirror.${run}`,
     command: join(root, 'node_modules/.bin/node'),
-    args: ['--disable-warning=TimeoutNegativeWarning', join(root, 'cli/start.mjs'), 'mirror', ...flags, ...more],
+    args: [...nodeFlags, join(root, 'cli/start.mjs'), 'mirror', ...flags, ...more],
   })
 }
 

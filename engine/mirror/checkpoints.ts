@@ -39,6 +39,7 @@ export function flowCheckpoints(how: {
   const told = new Set<string>()
   let busy: { abort: AbortController; sinceMs: number; done: Promise<void> } | null = null
   let comparedMs = clock.nowMs()
+  let finishing = false
   let suspects = new Set<Unit>()
 
   async function save(all: Changed[], signal: AbortSignal): Promise<boolean> {
@@ -95,6 +96,8 @@ export function flowCheckpoints(how: {
       if (fresh.length > 0) await save(fresh.map(changed), signal)
     },
     commit() {
+      // Nothing may be begun beside the last one: it could land after it.
+      if (finishing) return
       const nowMs = clock.nowMs()
       if (busy) {
         if (nowMs - busy.sinceMs > commitGiveUpMs) busy.abort.abort()
@@ -108,6 +111,7 @@ export function flowCheckpoints(how: {
       if (all.length > 0) start(signal => save(all, signal))
     },
     async finish(signal) {
+      finishing = true
       busy?.abort.abort()
       await busy?.done
       const all = changedOf(units.values())

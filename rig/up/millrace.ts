@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { nodeFlags } from '../../cli/nodeFlags.ts'
 
 export type JsonLine = Record<string, unknown>
 
@@ -19,7 +20,7 @@ export async function runMillrace(
 ): Promise<number> {
   stop.throwIfAborted()
   const said: Buffer[] = []
-  const child = spawn(process.execPath, ['--disable-warning=TimeoutNegativeWarning', main, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     stdio: ['ignore', 'pipe', how.quiet ? 'pipe' : 'inherit'],
     // A Ctrl-C of the terminal is for us; we stop it in our order.
     detached: true,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { windowBytesMax } from '../../engine/limits.ts'
 import type { Answer, Entry, KafkaCluster, Lane, Outcome, Part, Position, Stream } from '../../engine/ports/kafka.ts'
 import { batchOf, batchOfBytes, loose, valuesOf } from '../fakes/kafka/batches.ts'
@@ -25,19 +25,17 @@ const start: Position = { offset: 0n, epoch: -1 }
 const never = new AbortController().signal
 let topics = 0
 
-/** What streams, lanes, offsets and admin promise (KAFKA-CLIENT W-71 to W-77), for the adapter and for the fake. */
-export function kafkaContract(name: string, options: { skip: string | boolean }, open: () => Promise<ContractCluster>) {
-  describe(`the Kafka contract on ${name}`, options, () => {
-    let cluster: ContractCluster
-    before(async () => {
-      cluster = await open()
-    })
-    after(() => cluster.close())
-    streamContract(() => cluster)
-    laneContract(() => cluster)
-    laneFaultContract(() => cluster)
-    storeContract(() => cluster)
+/** What streams, lanes, offsets and admin promise (KAFKA-CLIENT W-71 to W-77): to be called in a `describe`. */
+export function kafkaContract(open: () => Promise<ContractCluster>): void {
+  let cluster: ContractCluster
+  before(async () => {
+    cluster = await open()
   })
+  after(() => cluster.close())
+  streamContract(() => cluster)
+  laneContract(() => cluster)
+  laneFaultContract(() => cluster)
+  storeContract(() => cluster)
 }
 
 function streamContract(of: () => ContractCluster): void {

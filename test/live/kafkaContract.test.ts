@@ -1,15 +1,18 @@
+import { describe } from 'node:test'
 import { plainSecurity } from '../../engine/adapters/kafka/login.ts'
 import { openKafka } from '../../engine/adapters/kafka/openKafka.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
-import { kafkaContract } from '../contracts/kafka.ts'
+import { type ContractCluster, kafkaContract } from '../contracts/kafka.ts'
 import { kafkaClient } from './kafkajs.ts'
 import { live, rigFor } from './rigFor.ts'
 
 const lookMs = 5
 const longestMs = 60_000
 
-kafkaContract('a real broker', live, async () => {
+describe('KAFKA 10: the contract holds on a real broker', live, () => kafkaContract(openReal))
+
+async function openReal(): Promise<ContractCluster> {
   const set = await rigFor({})
   const [host = '', port = ''] = set.east.bootstrap.split(':')
   const account = new MemoryAccount({ poison: true })
@@ -45,4 +48,4 @@ kafkaContract('a real broker', live, async () => {
       await set.dispose()
     },
   }
-})
+}

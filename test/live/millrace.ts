@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { nodeFlags } from '../../cli/nodeFlags.ts'
 
 export type JsonLine = Record<string, unknown> & { type: string }
 export type Ended = { code: number | null; stdout: string; stderr: string; lines: JsonLine[] }
@@ -15,7 +16,7 @@ const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /** The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. */
 export function millrace(args: string[], signal: AbortSignal): RunningMillrace {
-  const child = spawn(process.execPath, ['--disable-warning=TimeoutNegativeWarning', main, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     signal,
     killSignal: 'SIGKILL',

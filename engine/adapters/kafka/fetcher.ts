@@ -122,7 +122,7 @@ export class Fetcher {
     const places = this.#places(now)
     const question = planFetch(places, {
       mayFetch: this.#home.account.waiting === 0,
-      turn: this.#turn++ % Math.max(1, places.length),
+      turn: this.#turn % Math.max(1, places.length),
       isolation: this.#home.isolation,
       rack: this.#home.rack,
       sizes,
@@ -206,6 +206,7 @@ export class Fetcher {
       return this.pump()
     }
     const given = this.#take(answer, asked)
+    this.#turn += turnsAfter(given)
     this.#busy = false
     this.pump()
     const all: FetchedBatch[] = []
@@ -283,6 +284,15 @@ export class Fetcher {
     stream.standing = true
     stream.position = at
   }
+}
+
+/**
+ * How far the order is rotated (W-40): by one, and past those that filled the answer when it had no room for all. With
+ * many partitions behind, each then waits for the others once, not once for each that was served.
+ */
+function turnsAfter(given: Taken[]): number {
+  const served = given.filter(taken => taken.batches.length > 0).length
+  return served < given.length ? Math.max(1, served) : 1
 }
 
 /** W-42: after whole batches only, also control and aborted ones. */

@@ -40,3 +40,25 @@ test('a fault of one partition does not make the others of its answer come twice
   )
   await fake.close()
 })
+
+test('a damaged batch that is fetched again does not hide that the log was cut meanwhile', async () => {
+  const clock = manualClock()
+  const fake = fakeKafka({ clock })
+  const { topicId } = fake.topic('t')
+  const part = { topic: 't', partition: 0 }
+  for (const value of ['a', 'b', 'c']) fake.write(part, batchOf([value]))
+  const stream = fake.source({ isolation: 'read_committed', rack: null }).open({ ...part, topicId }, start)
+  const first = stream.next(never)
+  await clock.advance(100)
+  assert.equal((await first).is, 'batches')
+  fake.corruptNextBatch(part, 3n)
+  fake.write(part, batchOf(['d']))
+  await clock.settle()
+  // The damaged one is asked for again, from a log that has lost it and two before it.
+  const again = stream.next(never)
+  fake.truncate(part, 1n)
+  await clock.advance(600)
+  const answer = await again
+  assert.deepEqual(answer, { is: 'diverged', offset: 1n, epoch: 0 })
+  await fake.close()
+})

@@ -28,7 +28,7 @@ export class FakeLog {
   #end = 0n
   #endless: Buffer | null = null
   /** Reads of this batch give damaged bytes, so many times. */
-  #corrupt: { offset: bigint; times: number } | null = null
+  #corrupt: { from: bigint; found: bigint | null; times: number } | null = null
 
   get end(): bigint {
     if (this.#endless) return endlessEnd
@@ -115,8 +115,7 @@ export class FakeLog {
 
   /** The next batch at or after `offset` comes damaged, so many times. */
   corruptFrom(offset: bigint, times: number): void {
-    const batch = this.batches.find(kept => kept.header.baseOffset >= offset)
-    if (batch) this.#corrupt = { offset: batch.header.baseOffset, times }
+    this.#corrupt = { from: offset, found: null, times }
   }
 
   /** Calls `tell` on every change. */
@@ -173,7 +172,9 @@ export class FakeLog {
 
   #given(kept: Kept): Buffer {
     const vice = this.#corrupt
-    if (vice === null || vice.offset !== kept.header.baseOffset) return kept.bytes
+    const { baseOffset } = kept.header
+    if (vice === null || (vice.found === null ? baseOffset < vice.from : baseOffset !== vice.found)) return kept.bytes
+    vice.found = baseOffset
     vice.times--
     if (vice.times === 0) this.#corrupt = null
     const damaged = Buffer.from(kept.bytes)
