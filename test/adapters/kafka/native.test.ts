@@ -1,3 +1,4 @@
+import '../../properties.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'

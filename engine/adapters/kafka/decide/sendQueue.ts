@@ -135,9 +135,11 @@ export function renumbered<E extends SendEntry>(queue: SendQueue<E>): void {
  * stands behind (pieces of a refused batch): the flow reads again from the first that it got back.
  */
 export function recalled<E extends SendEntry>(queue: SendQueue<E>, mine: (entry: E) => boolean): E[] {
-  const own = queue.entries.filter(entry => mine(entry) && entry.state !== 'done')
+  const own = queue.entries.filter(mine)
+  const oldest = own.findIndex(entry => entry.state !== 'done')
+  if (oldest < 0) return []
   const lastWritten = own.findLastIndex(entry => entry.written)
-  const taken = own.slice(1 + Math.max(0, lastWritten))
+  const taken = own.slice(1 + Math.max(oldest, lastWritten))
   if (taken.length > 0) queue.entries = queue.entries.filter(entry => !taken.includes(entry))
   return taken
 }

@@ -1,3 +1,4 @@
+import '../../../properties.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -360,6 +361,19 @@ describe('the queue of a partition', () => {
     )
     hear(1, 'refused')
     hear(2, 'out-of-order')
+    instead(queue, [entryOf([10]), entryOf([11])])
+    assert.deepEqual(
+      recalled(queue, () => true),
+      [],
+    )
+  })
+
+  it('takes back no piece that stands before a batch that the broker has already', () => {
+    const { queue, writeAll, hear, proven } = queueOf(3)
+    proven()
+    writeAll()
+    hear(1, 'refused')
+    hear(2, 'acked')
     instead(queue, [entryOf([10]), entryOf([11])])
     assert.deepEqual(
       recalled(queue, () => true),
