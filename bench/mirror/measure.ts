@@ -4,7 +4,11 @@ import type { Cell } from './load.ts'
 import { kafkaClientFor } from './topics.ts'
 import { type Usage, usageOf } from './usage.ts'
 
-/** One copy of a topic by one process, from the first to the last record at the destination. */
+/**
+ * One copy of a topic by one process, between two looks at the destination: the first that found records there, and
+ * the first that found all. `share` = what arrived between them, of all: what came before the first look is not counted
+ * on either side of the ratio.
+ */
 export type Run = {
   contestant: string
   topic: string
@@ -12,6 +16,7 @@ export type Run = {
   wallSeconds: number
   peakRssMib: number
   cpuSeconds: number
+  share: number
 }
 
 const pollMs = 50
@@ -35,13 +40,14 @@ export async function measure(
       wallSeconds: (last.atMs - first.atMs) / 1_000,
       cpuSeconds: last.usage.cpuSeconds - first.usage.cpuSeconds,
       peakRssMib: last.usage.peakRssMib,
+      share: (last.records - first.records) / cell.records,
     }
   } finally {
     await child.kill()
   }
 }
 
-type Seen = { atMs: number; usage: Usage }
+type Seen = { atMs: number; usage: Usage; records: number }
 
 async function watch(
   cell: Cell,
@@ -52,15 +58,16 @@ async function watch(
   const startedMs = performance.now()
   let first: Seen | null = null
   for (;;) {
+    const ends = await destination.admin.offsets(parts, 'end')
+    const records = ends.reduce((sum, end) => sum + Number(end.offset ?? 0n), 0)
+    const atMs = performance.now()
     const usage = usageOf(child.pid)
     if (!usage) throw new Error(`the process ended early:\n${child.tail().join('\n')}`)
-    const ends = await destination.admin.offsets(parts, 'end')
-    const count = ends.reduce((sum, end) => sum + Number(end.offset ?? 0n), 0)
-    const atMs = performance.now()
-    if (count > 0) first ??= { atMs, usage }
-    if (first && count >= cell.records) return { first, last: { atMs, usage: usageOf(child.pid) ?? usage } }
+    const seen = { atMs, usage, records }
+    if (first && records >= cell.records) return { first, last: seen }
+    if (records > 0) first ??= seen
     if (atMs - startedMs > runLimitMs)
-      throw new Error(`only ${count} of ${cell.records} records after ${runLimitMs} ms`)
+      throw new Error(`only ${records} of ${cell.records} records after ${runLimitMs} ms`)
     await new Promise(resolve => setTimeout(resolve, pollMs))
   }
 }

@@ -16,10 +16,10 @@ const mib = 1024 * 1024
 export function summarize(runs: Run[], bytesOf: ReadonlyMap<string, number>, ours: string): Summary[] {
   const out: Summary[] = []
   for (const topic of new Set(runs.map(run => run.topic))) {
-    const bytes = bytesOf.get(topic) ?? 0
+    const moved = (run: Run) => ((bytesOf.get(topic) ?? 0) * run.share) / mib
     const of = (name: string) => runs.filter(run => run.topic === topic && run.contestant === name)
     const names = [...new Set(runs.filter(run => run.topic === topic).map(run => run.contestant))]
-    const perCpu = (name: string) => median(of(name).map(run => bytes / mib / Math.max(run.cpuSeconds, 0.01)))
+    const perCpu = (name: string) => median(of(name).map(run => moved(run) / Math.max(run.cpuSeconds, 0.01)))
     const peer = names.find(name => !name.startsWith(ours))
     for (const contestant of names) {
       out.push({
@@ -27,7 +27,7 @@ export function summarize(runs: Run[], bytesOf: ReadonlyMap<string, number>, our
         contestant,
         rounds: of(contestant).length,
         mibPerCpuSecond: perCpu(contestant),
-        mibPerSecond: median(of(contestant).map(run => bytes / mib / Math.max(run.wallSeconds, 0.001))),
+        mibPerSecond: median(of(contestant).map(run => moved(run) / Math.max(run.wallSeconds, 0.001))),
         peakRssMib: Math.max(...of(contestant).map(run => run.peakRssMib)),
         ratio: peer && contestant.startsWith(ours) ? perCpu(contestant) / perCpu(peer) : null,
       })

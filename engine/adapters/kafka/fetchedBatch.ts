@@ -3,8 +3,8 @@ import type { Header } from '../../batch/header.ts'
 import type { Batch } from '../../ports/kafka.ts'
 import type { Lease, MemoryAccount } from './slab.ts'
 
-/** Told when the last reference is gone, with the bytes that were counted in the stream's window. */
-export type OnReleased = (bytes: number) => void
+/** The stream of the batch: told when the last reference is gone, with the bytes that its window counted. */
+export type Home = { released(bytes: number): void }
 
 /**
  * A batch as a view of the frame it came in (KAFKA-CLIENT W-32). It holds one reference to the frame's buffer, and
@@ -14,24 +14,17 @@ export class FetchedBatch implements Batch {
   readonly header: Header
   bytes: Buffer
   readonly tailCrc: number | null
-  readonly bornMs: number
   #lease: Lease
   #references = 1
   #pins = 0
-  readonly #onReleased: OnReleased
+  readonly #home: Home
 
-  constructor(
-    view: { header: Header; bytes: Buffer; tailCrc: number | null },
-    lease: Lease,
-    bornMs: number,
-    onReleased: OnReleased,
-  ) {
+  constructor(view: { header: Header; bytes: Buffer; tailCrc: number | null }, lease: Lease, home: Home) {
     this.header = view.header
     this.bytes = view.bytes
     this.tailCrc = view.tailCrc
-    this.bornMs = bornMs
     this.#lease = lease
-    this.#onReleased = onReleased
+    this.#home = home
   }
 
   get inSlab(): boolean {
@@ -52,7 +45,7 @@ export class FetchedBatch implements Batch {
     this.#references--
     if (this.#references > 0) return
     this.#lease.release()
-    this.#onReleased(this.header.bytes)
+    this.#home.released(this.header.bytes)
   }
 
   /** The kernel still reads these bytes: they may not move. */

@@ -48,7 +48,6 @@ export class Source implements BatchSource {
   open(part: Part & { topicId: TopicId }, at: Position): Stream {
     const stream = new SourceStream(part, at, this.#freeSeat(part), {
       account: this.#account,
-      nowMs: () => this.#cluster.clock.nowMs(),
       wake: s => {
         this.#assign(s)
         this.#fetcherOf(s)?.pump()

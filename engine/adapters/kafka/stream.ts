@@ -14,7 +14,6 @@ type Waiter = {
 /** What a stream needs of the source it belongs to. */
 export type StreamHome = {
   account: MemoryAccount
-  nowMs: () => number
   /** The stream may be fetched again: its window opened, it was moved, its back-off is over. */
   wake(stream: SourceStream): void
   /** Trouble of the link or the metadata that this stream depends on. */
@@ -109,6 +108,14 @@ export class SourceStream implements Stream {
     return this.#counted(view, lease)
   }
 
+  /** A batch of this stream was released: its bytes leave the window. */
+  released(bytes: number): void {
+    this.#windowBytes -= bytes
+    if (!this.#full || this.#windowBytes >= windowBytesMax / 2) return
+    this.#full = false
+    if (!this.#closed) this.#home.wake(this)
+  }
+
   /** Gives an answer to the flow; one without batches only when it says something new, or something bad. */
   deliver(answer: Answer): void {
     if (answer.is === 'batches') {
@@ -138,12 +145,7 @@ export class SourceStream implements Stream {
     const bytes = view.header.bytes
     this.#windowBytes += bytes
     if (this.#windowBytes > windowBytesMax) this.#full = true
-    return new FetchedBatch(view, lease, this.#home.nowMs(), released => {
-      this.#windowBytes -= released
-      if (!this.#full || this.#windowBytes >= windowBytesMax / 2) return
-      this.#full = false
-      if (!this.#closed) this.#home.wake(this)
-    })
+    return new FetchedBatch(view, lease, this)
   }
 
   #drop(): void {
