@@ -1,6 +1,6 @@
 import { MillraceError } from '../errors.ts'
 import { checkpointEpoch, checkpointOf } from '../flow/window.ts'
-import { checkpointsCompareMs, commitGiveUpMs } from '../limits.ts'
+import { checkpointAgainMs, checkpointsCompareMs, commitGiveUpMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CheckpointStore, Entry } from '../ports/kafka.ts'
 import { checkpointText } from './decide/checkpointMetadata.ts'
@@ -14,7 +14,7 @@ export type Checkpoints = {
    * `committed` then may run, else offsets that are gone at the next start would look as if they had never been.
    */
   begin(fresh: Unit[], signal: AbortSignal): Promise<void>
-  /** Stores what has changed, unless that is being done; called each interval. */
+  /** Stores what has changed, or not for 12 h, unless that is being done; called each interval. */
   commit(): void
   /** Stores what has changed, and waits for it. False: not all of it is stored. */
   finish(signal: AbortSignal): Promise<boolean>
@@ -54,6 +54,7 @@ export function flowCheckpoints(how: {
     for (const { unit, entry } of all) {
       if (refused.has(keyOf(entry))) continue
       unit.committed = entry.offset
+      unit.committedMs = clock.nowMs()
       unit.commitSinceMs = null
     }
     for (const code of new Set(refused.values())) {
@@ -107,14 +108,14 @@ export function flowCheckpoints(how: {
         comparedMs = nowMs
         return start(compare)
       }
-      const all = changedOf(units.values())
+      const all = changedOf(units.values(), nowMs)
       if (all.length > 0) start(signal => save(all, signal))
     },
     async finish(signal) {
       finishing = true
       busy?.abort.abort()
       await busy?.done
-      const all = changedOf(units.values())
+      const all = changedOf(units.values(), clock.nowMs())
       if (all.length === 0) return true
       try {
         return await save(all, signal)
@@ -126,12 +127,17 @@ export function flowCheckpoints(how: {
   }
 }
 
-function changedOf(units: Iterable<Unit>): Changed[] {
+/**
+ * Also what has not changed for long: Kafka forgets the offsets of a group without members a week after their last
+ * commit (M-43). Of a checkpoint found at the start nobody knows the age, so it is stored once.
+ */
+function changedOf(units: Iterable<Unit>, nowMs: number): Changed[] {
   const all: Changed[] = []
   for (const unit of units) {
     // What was stored tells at the next start that the destination is another one (M-16).
     if (unit.fault?.code === 'destination-recreated') continue
-    if (checkpointOf(unit.window) !== unit.committed) all.push(changed(unit))
+    const old = unit.committedMs === null || nowMs - unit.committedMs >= checkpointAgainMs
+    if (old || checkpointOf(unit.window) !== unit.committed) all.push(changed(unit))
   }
   return all
 }

@@ -80,7 +80,8 @@ type State = {
   running: Set<Promise<void>>
   ctx: CopyContext
   checkpoints: Checkpoints
-  told: Set<string>
+  /** What was last said of each partition and of each topic that is missing. */
+  told: Map<string, string>
   /** What ends the whole flow. */
   fatal: (error: unknown) => void
 }
@@ -115,7 +116,7 @@ function runCopy(how: CopyHow, flow: string, selected: Selection, first: Units):
   const store = how.from.checkpoints
   const checkpoints = flowCheckpoints({ store, group, units, mayWrite: ctx.mayWrite, clock, tell: how.tell, fatal })
   const running = new Set<Promise<void>>()
-  const told = new Set<string>()
+  const told = new Map<string, string>()
   const state: State = { how, flow, selected, units, waiting: [], running, ctx, checkpoints, told, fatal }
   const tellTroubles = troubleTeller(how.tell)
   const cancels = [
@@ -255,18 +256,17 @@ function tellFault(state: State, unit: Unit): void {
   if (unit.fault === null) return
   const { topic, partition } = unit.part
   const { code, message, hint, offset } = unit.fault
-  const key = `${keyOf(unit.part)} ${code} ${offset}`
-  if (state.told.has(key)) return
-  state.told.add(key)
+  const said = `${code} ${offset}`
+  if (state.told.get(keyOf(unit.part)) === said) return
+  state.told.set(keyOf(unit.part), said)
   state.how.tell({ code, message, hint, topic, partition, offset, state: 'error' })
 }
 
 /** Once per topic. */
 function tellMissing(state: State, missing: readonly Part[]): void {
   for (const topic of new Set(missing.map(part => part.topic))) {
-    const key = `${topic} destination-missing`
-    if (state.told.has(key)) continue
-    state.told.add(key)
+    if (state.told.has(topic)) continue
+    state.told.set(topic, 'destination-missing')
     const partitions = missing.filter(part => part.topic === topic).length
     const message = `${topic}: the destination has no such topic, or not all of its partitions`
     const hint = `create it there with ${partitions} more partitions; the others are copied`

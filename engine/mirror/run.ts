@@ -45,6 +45,8 @@ export type Unit = {
   destinationNext: bigint | null
   /** The checkpoint that is stored; null = none. */
   committed: bigint | null
+  /** When it was stored, on the monotonic clock; null = not by this process, so nobody knows how long ago. */
+  committedMs: number | null
   /** Since when a newer one could not be stored. */
   commitSinceMs: number | null
   /** The batch that the destination called damaged, and how often. */
@@ -111,6 +113,7 @@ export function newUnit(of: {
     skippedTo: 0n,
     destinationNext: null,
     committed,
+    committedMs: null,
     commitSinceMs: null,
     damaged: { offset: -1n, tries: 0 },
     fault: null,

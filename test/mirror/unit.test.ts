@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
 import { at, logAppendTime, readHeader } from '../../engine/batch/header.ts'
 import { records } from '../../engine/batch/records.ts'
+import { park } from '../../engine/mirror/park.ts'
 import { batchOf, marker, valuesOf } from '../fakes/kafka/batches.ts'
 import type { FakeKafka } from '../fakes/kafka/cluster.ts'
 import { mirrorOf } from './mirrorOf.ts'
@@ -373,6 +374,34 @@ test('a checkpoint that moved once is stored again, and the copy goes on', async
   await mirror.over(east.checkpoints.save(group, [late], () => true, new AbortController().signal))
   await clock.advance(60_000)
   assert.equal(east.stored(group).get('t/0')?.offset, 100n)
+  await mirror.stop()
+})
+
+test('an answer that comes in the turn in which its partition is parked is dropped, and read again', async () => {
+  const mirror = twoTopics()
+  const { east, west, clock } = mirror
+  const release = west.holdAnswers(0, 'Produce')
+  fill(east, 0, 20)
+  await mirror.start()
+  await clock.until(() => [...mirror.units()][0]?.window.position === 200n)
+  const [unit] = mirror.units()
+  assert.ok(unit?.stream && unit.run)
+  const { stream, run } = unit
+  const next = stream.next.bind(stream)
+  stream.next = async signal => {
+    const answer = await next(signal)
+    park(run)
+    return answer
+  }
+  fill(east, 200, 5)
+  await clock.until(() => unit.window.position === 250n)
+  fill(east, 250, 5)
+  await clock.until(() => run.parked !== null)
+  await clock.settle()
+  assert.ok(unit.window.position < 250n)
+  release()
+  await clock.until(() => valuesIn(west).length >= 300)
+  assert.deepEqual(valuesIn(west), range(0, 300))
   await mirror.stop()
 })
 
