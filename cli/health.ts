@@ -1,10 +1,15 @@
 import type { Copy } from '../engine/mirror/copy.ts'
 import { mirrorMeasures } from '../engine/mirror/measures.ts'
 import type { Clock } from '../engine/ports/clock.ts'
+import type { Measure } from '../engine/ports/metrics.ts'
 import { type Ready, startHttp } from '../engine/process/http.ts'
 
 /** `/livez`, `/readyz` and `/metrics` of a running mirror, on a free loopback port (DESIGN §9). */
-export function startHealth(copy: () => Copy | null, clock: Clock): ReturnType<typeof startHttp> {
+export function startHealth(
+  copy: () => Copy | null,
+  clock: Clock,
+  more: readonly Measure[],
+): ReturnType<typeof startHttp> {
   let text: (() => Promise<{ type: string; text: string }>) | null = null
   return startHttp({
     host: '127.0.0.1',
@@ -15,7 +20,7 @@ export function startHealth(copy: () => Copy | null, clock: Clock): ReturnType<t
       if (!running) return { type: 'text/plain', text: '' }
       // Loaded when somebody asks: most mirrors on one machine are never scraped.
       const { metricsText } = await import('../engine/process/metrics.ts')
-      text ??= metricsText(mirrorMeasures(running, clock))
+      text ??= metricsText([...mirrorMeasures(running, clock), ...more])
       return text()
     },
   })

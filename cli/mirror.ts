@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { kafkaMeasures } from '../engine/adapters/kafka/measures.ts'
 import { codec, crc32c } from '../engine/adapters/kafka/native.ts'
 import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
@@ -117,6 +118,10 @@ async function run(wanted: Wanted, around: Around): Promise<number> {
   const parts = { account: new MemoryAccount(), clock, chance: Math.random }
   const from = openKafka(wanted.from, parts)
   const to = openKafka(wanted.to, parts)
+  const measures = kafkaMeasures(parts.account, [
+    { name: wanted.from.name, counts: from.counts },
+    { name: wanted.to.name, counts: to.counts },
+  ])
   const tell = (event: MirrorEvent) => {
     const { message, ...fields } = event
     log.warn(message, fields)
@@ -126,7 +131,7 @@ async function run(wanted: Wanted, around: Around): Promise<number> {
   let whole = true
   let error: unknown = null
   let cancel = () => {}
-  const health = await startHealth(() => copy, clock)
+  const health = await startHealth(() => copy, clock, measures)
   log.info('listening', { url: health.url })
   try {
     const { spec, untilEnd, name } = wanted

@@ -39,6 +39,8 @@ export function connector(how: {
   account: MemoryAccount
   clock: Clock
   caps: Caps
+  /** Told each time when a broker, `host:port`, has us wait (W-25). */
+  throttled?: (broker: string, ms: number) => void
 }): Connect {
   return async (address, purpose) => {
     const name = `${how.cluster}: broker ${address.host}:${address.port}`
@@ -49,6 +51,7 @@ export function connector(how: {
       clock: how.clock,
       account: purpose === 'fetch' ? how.account : null,
       sessionEndsAtMs,
+      onThrottle: ms => how.throttled?.(`${address.host}:${address.port}`, ms),
     })
     handOver(link)
     const { answer, frame } = await link

@@ -73,6 +73,7 @@ export class Link {
   readonly #late: Buffer[] = []
   #moved = false
   readonly counts = { reads: 0, copiedBytes: 0, frames: 0 }
+  readonly #onThrottle: (ms: number) => void
 
   /** `account`: the memory account for fetch links; null for `send` and `control`. */
   constructor(
@@ -83,6 +84,7 @@ export class Link {
       clock: Clock
       account: MemoryAccount | null
       sessionEndsAtMs?: number | null
+      onThrottle?: (ms: number) => void
     },
   ) {
     this.#wire = wire
@@ -91,6 +93,7 @@ export class Link {
     this.#account = how.account
     this.#clientId = Buffer.from(how.clientId)
     this.sessionEndsAtMs = how.sessionEndsAtMs ?? null
+    this.#onThrottle = how.onThrottle ?? (() => {})
   }
 
   /** Requests without an answer yet. */
@@ -327,6 +330,7 @@ export class Link {
   #throttle(answer: unknown): void {
     const ms = (answer as { throttleMs?: number } | null)?.throttleMs ?? 0
     if (ms <= 0) return
+    this.#onThrottle(ms)
     this.throttledUntilMs = Math.max(this.throttledUntilMs, this.#clock.nowMs() + ms)
     for (const request of this.#open.values()) request.deadlineMs += ms
   }

@@ -30,6 +30,8 @@ export type KafkaCounts = {
   producerResets: number
   swaps: number
   commits: number
+  /** How long brokers, by address, have told us to wait. */
+  throttleMs: ReadonlyMap<string, number>
 }
 
 /** One per process and cluster of the configuration. Nothing is connected before it is needed. */
@@ -38,6 +40,7 @@ export function openKafka(
   parts: { account: MemoryAccount; clock: Clock; chance: Chance; caps?: Caps },
 ): KafkaCluster & { counts(): KafkaCounts } {
   const { clock, chance, account } = parts
+  const throttleMs = new Map<string, number>()
   const connect = connector({
     cluster: config.name,
     clientId: config.clientId,
@@ -45,6 +48,7 @@ export function openKafka(
     account,
     clock,
     caps: parts.caps ?? new Map(),
+    throttled: (broker, ms) => throttleMs.set(broker, (throttleMs.get(broker) ?? 0) + ms),
   })
   const cluster = new Cluster({
     name: config.name,
@@ -91,6 +95,7 @@ export function openKafka(
       producerResets: sink.producerResets,
       swaps: sink.counts.swaps,
       commits: offsets.commits,
+      throttleMs,
     }),
   }
 }

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { kafkaMeasures } from '../../engine/adapters/kafka/measures.ts'
+import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
+import { latency } from '../../engine/mirror/counts.ts'
+import { mirrorMeasures } from '../../engine/mirror/measures.ts'
+import { newUnit } from '../../engine/mirror/run.ts'
+import type { Measure } from '../../engine/ports/metrics.ts'
+import { manualClock } from '../fakes/clock.ts'
+
+const part = { topic: 't', partition: 3 }
+
+/** Name, what distinguishes it, value: of all that have a value. */
+function shown(measures: Measure[]): [string, string, number][] {
+  return measures.flatMap(measure =>
+    measure.kind === 'histogram'
+      ? []
+      : [...measure.read()].map(({ labels, value }): [string, string, number] => {
+          const { flow: _flow, topic: _topic, partition: _partition, ...more } = labels
+          return [measure.name, Object.values(more).join(' '), value]
+        }),
+  )
+}
+
+test('what is counted of a partition is shown under its own name, and what is not known is absent', () => {
+  const unit = newUnit({
+    ...{ part, topicId: '', destinationId: '', until: null, committed: null },
+    at: { offset: 40n, epoch: 0 },
+  })
+  const flow = {
+    ...{ flow: 'f', latency: latency(), units: () => [unit], done: Promise.resolve({ whole: true }) },
+    report: () => assert.fail('nobody asked for it'),
+  }
+  const measures = mirrorMeasures(flow, manualClock())
+  const absent = shown(measures).map(([name]) => name)
+  for (const name of ['lag_records', 'blocked_records', 'log_start_offset', 'log_end_offset'])
+    assert.ok(!absent.includes(`millrace_mirror_${name}`), name)
+
+  Object.assign(unit.counts, { records: 1, bytes: 2, batchesRaw: 3, batchesRecode: 4, skippedAborted: 5 })
+  Object.assign(unit.counts, { gapRecords: 6, replacedRecords: 7, logStart: 8n, lastStable: 49n, end: 59n })
+  assert.deepEqual(
+    shown(measures).filter(([name, , value]) => name !== 'millrace_mirror_state' || value > 0),
+    [
+      ['millrace_mirror_records_total', '', 1],
+      ['millrace_mirror_bytes_total', '', 2],
+      ['millrace_mirror_batches_total', 'raw', 3],
+      ['millrace_mirror_batches_total', 'recode', 4],
+      ['millrace_mirror_skipped_records_total', 'aborted', 5],
+      ['millrace_mirror_gap_records_total', '', 6],
+      ['millrace_mirror_replaced_records_total', '', 7],
+      ['millrace_mirror_lag_records', '', 9],
+      ['millrace_mirror_blocked_records', '', 10],
+      ['millrace_mirror_checkpoint', '', 40],
+      ['millrace_mirror_log_start_offset', '', 8],
+      ['millrace_mirror_log_end_offset', '', 59],
+      ['millrace_mirror_state', 'running', 1],
+    ],
+  )
+})
+
+test('the memory account, producer resets and quota waits of the clusters are shown', () => {
+  const account = new MemoryAccount()
+  account.count(Buffer.alloc(1_000))
+  const counts = {
+    ...{ metadataRequests: 0, fetchRequests: 0, produceRequests: 0, swaps: 0, commits: 0 },
+    producerResets: 2,
+    throttleMs: new Map([['127.0.0.1:9092', 700]]),
+  }
+  assert.deepEqual(shown(kafkaMeasures(account, [{ name: 'west', counts: () => counts }])), [
+    ['millrace_kafka_held_bytes', '', 1_000],
+    ['millrace_kafka_producer_resets_total', 'west', 2],
+    ['millrace_kafka_throttle_ms_total', 'west 127.0.0.1:9092', 700],
+  ])
+})
