@@ -104,6 +104,8 @@ export const logSeqMax = 9_999_999_999
 export const logBufferBytesMax = 8 * 1024 * 1024
 export const logFlushAtExitMs = 2_000
 export const logWriteBytesMax = 16 * 1024
+/** How soon a full pipe is written to again. */
+export const logWriteAgainMs = 20
 
 // Selection (MIRROR M-10)
 export const patternsMax = 200

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { write, writeSync } from 'node:fs'
-import { logBufferBytesMax, logFlushAtExitMs, logWriteBytesMax } from '../limits.ts'
+import { logBufferBytesMax, logFlushAtExitMs, logWriteAgainMs, logWriteBytesMax } from '../limits.ts'
 
 /** What was dropped because the reader is too slow: numbers from–to of the lines. */
 export type Dropped = { from: number; to: number; lines: number }
@@ -89,8 +89,10 @@ export class LineWriter {
         this.#onDrained()
         return this.#onBroken()
       }
-      const rest = block.subarray(error ? 0 : written)
-      if (rest.length > 0) return void setImmediate(() => this.#put(rest, whole))
+      // Nobody reads fast enough: a pipe that is full at this moment is asked again later, or it would be asked for ever.
+      if (error) return void setTimeout(() => this.#put(block, whole), logWriteAgainMs)
+      const rest = block.subarray(written)
+      if (rest.length > 0) return this.#put(rest, whole)
       this.#bytes -= whole
       this.#writing = false
       this.#tellDropped()

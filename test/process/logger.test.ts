@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import fs, { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { MillraceError } from '../../engine/errors.ts'
-import { logLineBytesMax, logMarkMs } from '../../engine/limits.ts'
+import { logLineBytesMax, logMarkMs, logWriteAgainMs } from '../../engine/limits.ts'
 import { cutLine } from '../../engine/process/cutLine.ts'
 import { type LogLevel, startLogger } from '../../engine/process/logger.ts'
 import { prettyLine, showSafe } from '../../engine/process/pretty.ts'
@@ -128,4 +130,42 @@ test('a pretty line has its parts in the order of LOGS §2.2, and no control byt
     /^\d\d:\d\d:02\.120 mirror WARN {2}clicks page\/7@4182 fetch timed out attempt=2 note="slow disk"$/,
   )
   assert.equal(showSafe('a\u001b[31mb\u202ec\ttab'), 'a\\x1B[31mb\\u202Ec\ttab')
+})
+
+test('a full pipe is asked again now and then, not all the time, and nothing of the log is lost (L-10)', async t => {
+  const path = join(dir, 'pipe')
+  execFileSync('mkfifo', [path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  assert.throws(
+    () => {
+      for (;;) writeSync(fd, Buffer.alloc(4_096, '\n'))
+    },
+    { code: 'EAGAIN' },
+  )
+  const writes = t.mock.method(fs, 'write')
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+    closeSync(reader)
+    closeSync(fd)
+  })
+  const clock = manualClock()
+  const how = { svc: 'mirror', task: '-', container: 'c1', level: 'info', fd, clock, chance: () => 0.5 } as const
+  const log = startLogger({ ...how, version: '0.1.0' })
+  const tries = 10
+  await new Promise(resolve => setTimeout(resolve, tries * logWriteAgainMs))
+  assert.ok(writes.mock.callCount() <= tries + 1, `${writes.mock.callCount()} writes to a full pipe`)
+
+  const ended = log.end(0)
+  const buffer = Buffer.alloc(1 << 20)
+  let text = buffer.toString('utf8', 0, readSync(reader, buffer))
+  await ended
+  text += buffer.toString('utf8', 0, readSync(reader, buffer))
+  const said = text.split('\n').filter(Boolean)
+  assert.deepEqual(
+    said.map(line => JSON.parse(line).ev),
+    ['log-start', 'log-end'],
+  )
 })
