@@ -148,12 +148,17 @@ export class Sink implements BatchSink {
       partition.missingSinceMs ??= this.#cluster.clock.nowMs()
       return this.#cluster.refreshSoon()
     }
-    partition.missingSinceMs = null
     // W-45: it was made anew; its lanes are told with the first batch that waits. A zero id matches any.
     if (partition.topicId && topic.topicId && partition.topicId !== topic.topicId)
       return partition.refuseHead(100, 'the topic was deleted and made anew')
     partition.topicId = topic.topicId
     const leader = this.#cluster.leaderOf(partition.part)
+    // Written before, its broker says so itself. Never written, nobody does: it may be newer than what we know.
+    if (!leader && partition.broker === null) {
+      partition.missingSinceMs ??= this.#cluster.clock.nowMs()
+      return this.#cluster.refreshSoon()
+    }
+    partition.missingSinceMs = null
     if (!leader || leader.id === partition.broker) return
     this.#senderOf(partition)?.remove(partition)
     partition.broker = leader.id
@@ -240,8 +245,11 @@ export class Sink implements BatchSink {
     if (partition.identity === null && this.#identityTrouble) return this.#identityTrouble
     const now = this.#cluster.clock.nowMs()
     if (partition.missingSinceMs !== null) {
-      const kafka = this.#cluster.topicOf(partition.part.topic)?.error ?? 3
-      const message = `${this.#cluster.name}: topic ${partition.part.topic} is not there (Kafka's error ${kafka})`
+      const { topic, partition: number } = partition.part
+      const error = this.#cluster.topicOf(topic)?.error ?? 3
+      const kafka = error === 0 ? 5 : error
+      const what = error === 0 ? `${topic}/${number} has no leader` : `topic ${topic} is not there`
+      const message = `${this.#cluster.name}: ${what} (Kafka's error ${kafka})`
       const sinceMs = partition.missingSinceMs
       return { code: troubleCode(kafka, 'destination'), kafka, message, sinceMs, tries: 1, nextTryMs: now }
     }

@@ -73,6 +73,8 @@ export class SinkPartition {
   readonly lanes = new Set<SinkLane<unknown>>()
   #provenMs = 0
   #link: object | null = null
+  /** When the first batch was written that no broker has answered since, over all links that were lost meanwhile. */
+  #unansweredMs: number | null = null
   #ownTrouble: Trouble | null = null
   readonly #home: SinkHome
 
@@ -113,6 +115,7 @@ export class SinkPartition {
     // A queue that was given up (its lane closed with batches under way) is nobody's: only the memory comes back.
     if (queue !== this.queue) return entry.batch.release()
     const verdict = classify('produce', produced.error)
+    this.#unansweredMs = null
     if (verdict === 'ok' || verdict === 'duplicate') {
       entry.baseOffset = verdict === 'ok' ? produced.baseOffset : null
       this.#provenMs = this.#home.nowMs()
@@ -133,6 +136,7 @@ export class SinkPartition {
   /** The link was lost: whether the batch was taken is not known; the same sequence tells the broker (W-51). */
   lost(queue: SendQueue<Outgoing>, entry: Outgoing): void {
     if (queue !== this.queue) return entry.batch.release()
+    this.#unansweredMs ??= entry.writtenMs
     this.#took(entry, 'again')
     this.report()
   }
@@ -167,12 +171,15 @@ export class SinkPartition {
 
   trouble(): Trouble | null {
     if (this.#ownTrouble) return this.#ownTrouble
-    const fault = this.queue.entries.length > 0 ? this.#home.trouble(this) : null
-    if (fault) return fault
-    const oldest = this.queue.entries.find(entry => entry.state === 'sent')
+    if (this.queue.entries.length === 0) return null
+    const lostMs = this.#unansweredMs
+    const fault = this.#home.trouble(this)
+    // A new link that is silent too is the same trouble: it ends with an answer (W-76).
+    if (fault) return lostMs === null ? fault : { ...fault, sinceMs: Math.min(fault.sinceMs, lostMs) }
+    const sinceMs = lostMs ?? this.queue.entries.find(entry => entry.state === 'sent')?.writtenMs
     const now = this.#home.nowMs()
-    if (!oldest || now - oldest.writtenMs < answerLateMs) return null
-    return this.#troubleNow('kafka-unreachable', null, 'the broker does not answer', oldest.writtenMs, now)
+    if (sinceMs === undefined || (lostMs === null && now - sinceMs < answerLateMs)) return null
+    return this.#troubleNow('kafka-unreachable', null, 'the broker does not answer', sinceMs, now)
   }
 
   /** Takes a lane away. What is under way may still be written: later batches get a new producer, never its sequence. */
@@ -194,6 +201,7 @@ export class SinkPartition {
     if (this.lanes.size > 0) return this.report()
     this.queue.proven = false
     this.topicId = null
+    this.#unansweredMs = null
     this.#ownTrouble = null
     this.#home.closed(this)
   }
