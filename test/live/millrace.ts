@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { nodeFlags } from '../../cli/nodeFlags.ts'
 
 export type JsonLine = Record<string, unknown> & { type: string }
@@ -10,6 +11,8 @@ export type RunningMillrace = {
   ended: Promise<Ended>
   /** The first line of stdout that fits, also one that has come; rejects when the process ends without one. */
   line(fits: (line: JsonLine) => boolean): Promise<JsonLine>
+  /** The first line of the log on stderr that fits; like `line`. */
+  logged(fits: (line: JsonLine) => boolean): Promise<JsonLine>
 }
 
 const main = join(import.meta.dirname, '../../cli/start.mjs')
@@ -21,27 +24,35 @@ export function millrace(args: string[], signal: AbortSignal): RunningMillrace {
     signal,
     killSignal: 'SIGKILL',
   })
-  const texts: string[] = []
-  const lines: JsonLine[] = []
-  const waiting = new Set<() => void>()
-  let stderr = ''
-  child.stderr.on('data', data => {
-    stderr += data
-  })
-  createInterface({ input: child.stdout }).on('line', text => {
-    texts.push(text)
-    if (text.startsWith('{')) lines.push(JSON.parse(text))
-    for (const look of waiting) look()
-  })
+  const out = linesOf(child.stdout)
+  const err = linesOf(child.stderr)
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', code => resolve({ code, stdout: texts.join('\n'), stderr, lines }))
+    child.once('close', code => resolve({ code, stdout: out.text(), stderr: err.text(), lines: out.lines }))
   })
   return {
     child,
     ended,
-    line: fits =>
-      new Promise((resolve, reject) => {
+    line: fits => out.first(fits, ended),
+    logged: fits => err.first(fits, ended),
+  }
+}
+
+/** The lines that come, and who waits for one of them. */
+function linesOf(input: Readable) {
+  const texts: string[] = []
+  const lines: JsonLine[] = []
+  const waiting = new Set<() => void>()
+  createInterface({ input }).on('line', text => {
+    texts.push(text)
+    if (text.startsWith('{')) lines.push(JSON.parse(text))
+    for (const look of waiting) look()
+  })
+  return {
+    lines,
+    text: () => texts.join('\n'),
+    first: (fits: (line: JsonLine) => boolean, ended: Promise<Ended>) =>
+      new Promise<JsonLine>((resolve, reject) => {
         const look = () => {
           const found = lines.find(fits)
           if (!found) return
@@ -53,4 +64,12 @@ export function millrace(args: string[], signal: AbortSignal): RunningMillrace {
         ended.then(end => reject(new Error(`it ended with ${end.code}:\n${end.stdout}\n${end.stderr}`)), reject)
       }),
   }
+}
+
+/** The values of one measure of a running mirror, by its labels as they stand in the text. */
+export async function measured(running: RunningMillrace, name: string): Promise<Map<string, number>> {
+  const { url } = await running.logged(line => line['msg'] === 'listening')
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const found = [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].filter(([, of]) => of === name)
+  return new Map(found.map(([, , labels = '', value]) => [labels, Number(value)]))
 }

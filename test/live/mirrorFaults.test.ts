@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { soak } from '../../bench/soak/run.ts'
+import { memoryBytesMax } from '../../engine/limits.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { audit, numberedBatch } from '../../rig/audit.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { want } from '../../rig/part.ts'
-import { type JsonLine, millrace } from './millrace.ts'
+import { measured, millrace } from './millrace.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
 const longestMs = 180_000
@@ -37,7 +38,7 @@ describe('the mirror under faults', live, () => {
     for (const cluster of [east, far]) await cluster.admin.createTopic(topic, 4)
     const flags = ['mirror', '--from', set.east.bootstrap, '--to', set.parts.far.address.bootstrap, '--topics', topic]
     const running = millrace([...flags, '--name', 'm23'], signal)
-    const listening = await healthOf(running.ended, () => running.child.stderr, signal)
+    const listening = (await running.logged(line => line['msg'] === 'listening'))['url']
     await write(east, topic, 0, each / 2, signal)
     await running.line(line => line.type === 'progress' && Number(line['records']) > 0)
 
@@ -48,7 +49,19 @@ describe('the mirror under faults', live, () => {
     assert.equal(event['code'], 'kafka-unreachable')
     assert.equal((await fetch(`${listening}/livez`)).status, 200)
     assert.equal((await fetch(`${listening}/readyz`)).status, 503)
-    await gone
+    let mostHeldBytes = 0
+    let over = false
+    void gone.then(() => {
+      over = true
+    })
+    while (!over) {
+      const held = (await measured(running, 'millrace_kafka_held_bytes')).get('')
+      assert.ok(held !== undefined)
+      mostHeldBytes = Math.max(mostHeldBytes, held)
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+    t.diagnostic(`${mostHeldBytes} bytes held at most`)
+    assert.ok(mostHeldBytes > 0 && mostHeldBytes <= memoryBytesMax, `${mostHeldBytes} bytes held`)
     await set.parts.far.restart()
 
     await running.line(line => line.type === 'progress' && Number(line['records']) === 4 * each)
@@ -90,24 +103,4 @@ async function write(
       lane.close(false)
     }),
   )
-}
-
-/** The address that the log names. */
-function healthOf(
-  ended: Promise<unknown>,
-  stderr: () => NodeJS.ReadableStream | null,
-  signal: AbortSignal,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    stderr()?.on('data', (data: Buffer) => {
-      text += data
-      for (const line of text.split('\n').slice(0, -1)) {
-        const { msg, url } = JSON.parse(line) as JsonLine
-        if (msg === 'listening') resolve(String(url))
-      }
-    })
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    ended.then(() => reject(new Error('it ended before it listened')), reject)
-  })
 }

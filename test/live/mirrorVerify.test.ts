@@ -8,7 +8,7 @@ import { openPlain } from '../../rig/openPlain.ts'
 import { readLog } from '../../rig/readLog.ts'
 import { makeCompacted, sampleBatch, send, writePlain } from '../../rig/samples.ts'
 import { consumeByJava } from './javaTool.ts'
-import { type Ended, millrace } from './millrace.ts'
+import { type Ended, measured, millrace } from './millrace.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
 const timeMs = Date.now() - 3_600_000
@@ -60,12 +60,20 @@ describe('a mirror and its verification', live, () => {
         await deleteRecords(set.east.bootstrap, part, 500n)
       }
     }
-    await mirror('m2\\..*', 'm2')
+    const clusters = ['--from', set.east.bootstrap, '--to', set.west.bootstrap]
+    const running = millrace(['mirror', ...clusters, '--topics', 'm2\\..*', '--name', 'm2'], signal)
+    await running.line(line => line.type === 'progress' && line['records'] === 50_000)
+    const batches = await measured(running, 'millrace_mirror_batches_total')
+    running.child.kill('SIGTERM')
+    const ended = await running.ended
+    assert.equal(ended.code, 0, ended.stderr)
 
     let records = 0
+    let stored = 0
     for (const part of parts) {
       const [source, copy] = [await readLog(east, part, signal), await readLog(west, part, signal)]
       assert.equal(copy.length, source.length)
+      stored += copy.length
       for (const [i, { header, bytes }] of copy.entries()) {
         const from = source[i]
         assert.ok(from && from.header.baseOffset >= 500n)
@@ -76,6 +84,10 @@ describe('a mirror and its verification', live, () => {
       }
     }
     assert.equal(records, 50_000)
+    assert.equal(stored, 500)
+    const passed = { raw: 0, others: 0 }
+    for (const [labels, count] of batches) passed[labels.includes('path="raw"') ? 'raw' : 'others'] += count
+    assert.deepEqual(passed, { raw: stored, others: 0 })
 
     const { code, partitions } = await verify('m2\\..*', 'm2')
     assert.equal(code, 0)
