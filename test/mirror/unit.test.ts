@@ -405,6 +405,20 @@ test('an answer that comes in the turn in which its partition is parked is dropp
   await mirror.stop()
 })
 
+test('nothing is copied before the start of every new partition is stored', async () => {
+  const mirror = twoTopics({}, 2)
+  const { east, west, clock } = mirror
+  fill(east, 0, 5)
+  const release = east.holdAnswers(0, 'OffsetCommit')
+  await mirror.start()
+  await clock.advance(5_000)
+  assert.deepEqual([valuesIn(west), [...mirror.units()]], [[], []])
+  release()
+  await clock.until(() => valuesIn(west).length === 50)
+  assert.equal(east.stored(group).get('t/1')?.offset, 0n)
+  await mirror.stop()
+})
+
 test('what was deleted from a topic made anew before it was read is a gap, counted and told', async () => {
   const mirror = twoTopics({ untilEnd: true })
   const { east, west, events } = mirror
