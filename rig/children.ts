@@ -1,5 +1,6 @@
 import { type Child, type ChildSpec, startChild } from './child.ts'
 import { type Jars, jarsOf } from './jars.ts'
+import { jvmFiles } from './jvmFiles.ts'
 import type { Exit, Part, Running } from './part.ts'
 import { findTool } from './tools.ts'
 import { kafkaJars } from './versions.ts'
@@ -44,7 +45,7 @@ export const children: Part<Record<string, never>, Children> = {
       start,
       async java(spec) {
         const { path } = await findTool('java')
-        const args = [...(spec.jvm ?? []), '-cp', jars.classPath, spec.main, ...spec.args]
+        const args = [...jvmFiles(ctx.dir), ...(spec.jvm ?? []), '-cp', jars.classPath, spec.main, ...spec.args]
         return start({ name: spec.name, command: path, args })
       },
     }

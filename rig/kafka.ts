@@ -81,7 +81,7 @@ async function startCluster(plan: KafkaPlan, ctx: RigContext): Promise<KafkaClus
       await formatData(dataDir, template, clusterId, ports.id)
       const file = join(folder, `server-${ports.id}.properties`)
       await writeFile(file, brokerProperties(plan, cluster, ports, dataDir, certificates))
-      const args = [...jvmArgs(jars, plan.heapMb, { tuned: plan.tuned, archive }), 'kafka.Kafka', file]
+      const args = [...jvmArgs(jars, plan.heapMb, folder, { tuned: plan.tuned, archive }), 'kafka.Kafka', file]
       return startBroker(args, cluster, ports, own)
     })
     ctx.atEnd(async () => {

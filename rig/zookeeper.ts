@@ -5,6 +5,7 @@ import { allOrNone } from './allOrNone.ts'
 import { startChild } from './child.ts'
 import { RigError } from './errors.ts'
 import { type Jars, jarsOf } from './jars.ts'
+import { jvmFiles } from './jvmFiles.ts'
 import { zookeeperMemoryMb, zookeeperReadyMs } from './limits.ts'
 import type { Part, RigContext, Running, Words } from './part.ts'
 import { runningGroup, runningProcess, untilReady } from './running.ts'
@@ -124,7 +125,7 @@ async function startMember(
     await writeFile(sasl, saslFile(saslUser), { mode: 0o600 })
     flags.push(`-Djava.security.auth.login.config=${sasl}`)
   }
-  const args = [...jvmFlags, ...flags, '-cp', jars.classPath, serverClass, file]
+  const args = [...jvmFlags, ...jvmFiles(folder), ...flags, '-cp', jars.classPath, serverClass, file]
   const launch = async () => {
     const child = await startChild({ name, command: java.path, args, ready: readyLine }, ctx)
     up.add(ports.id)

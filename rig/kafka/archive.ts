@@ -40,7 +40,11 @@ async function makeArchive(template: string, jars: Jars, ctx: RigContext, tempor
   const file = join(temporary, 'server.properties')
   await formatData(data, template, newId(), 1)
   await writeFile(file, brokerProperties(plan, [ports], ports, data, null))
-  const args = [...jvmArgs(jars, plan.heapMb, { archive: `-XX:ArchiveClassesAtExit=${archive}` }), 'kafka.Kafka', file]
+  const args = [
+    ...jvmArgs(jars, plan.heapMb, temporary, { archive: `-XX:ArchiveClassesAtExit=${archive}` }),
+    'kafka.Kafka',
+    file,
+  ]
   const name = `${ctx.name}.archive`
   const child = await startChild({ name, command: java.path, args, ready: kafkaReadyLine }, ctx)
   await untilReady(child, name, { limitMs: kafkaReadyMs, ask: () => askCluster([plain], [1]) })

@@ -1,9 +1,19 @@
 import type { Jars } from '../jars.ts'
+import { jvmFiles } from '../jvmFiles.ts'
 
-/** Arguments of `java` for a class of Kafka. The log level stays at info: the ready line is info (R-21). */
-export function jvmArgs(jars: Jars, heapMb: number, more: { tuned?: boolean; archive?: string | null } = {}): string[] {
+/**
+ * Arguments of `java` for a class of Kafka. The log level stays at info: the ready line is info (R-21). `folder` exists
+ * and ends with the set.
+ */
+export function jvmArgs(
+  jars: Jars,
+  heapMb: number,
+  folder: string,
+  more: { tuned?: boolean; archive?: string | null } = {},
+): string[] {
   return [
     `-Xmx${heapMb}m`,
+    ...jvmFiles(folder),
     // G1 and both compilers for benchmarks, else the cheapest start (R-20).
     ...(more.tuned ? ['-XX:+UseG1GC'] : ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']),
     ...(more.archive ? [more.archive] : []),

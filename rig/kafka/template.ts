@@ -41,7 +41,7 @@ log.dirs=${data}\n`,
   )
   const order = ['kafka.tools.StorageTool', 'format', '-t', newId(), '-c', file, ...format]
   const name = `${ctx.name}.format`
-  const child = await startChild({ name, command: java.path, args: [...jvmArgs(jars, 256), ...order] }, ctx)
+  const child = await startChild({ name, command: java.path, args: [...jvmArgs(jars, 256, temporary), ...order] }, ctx)
   const late = setTimeout(() => void child.kill(), formatMs)
   const { code } = await child.exited
   clearTimeout(late)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { test } from 'node:test'
 import { kafka } from '../../rig/kafka.ts'
+import { openPlain } from '../../rig/openPlain.ts'
 import { want } from '../../rig/part.ts'
+import { writePlain } from '../../rig/samples.ts'
 import { rig } from '../../rig/set.ts'
 import { fourLetters } from '../../rig/zookeeper/fourLetters.ts'
 import { zookeeper } from '../../rig/zookeeper.ts'
@@ -18,6 +20,12 @@ test('RIG 1: a set answers at every address, and leaves no process, port or fold
   await client.send('hello', [{ key: 'k', value: 'a record' }])
   assert.deepEqual(await consumeAll(east.address.bootstrap, 'hello', 1), ['a record'])
   await client.close()
+  const direct = openPlain('east', east.address.bootstrap)
+  const how = { seed: 1, timeMs: Date.now(), batches: 1, recordsPerBatch: 1, codec: 'lz4' } as const
+  await writePlain(direct, { topic: 'hello', partition: 0 }, how, AbortSignal.timeout(30_000))
+  await direct.close()
+  // A killed JVM removes nothing: what it unpacked must lie where the set ends.
+  assert.ok(readdirSync(set.dir, { recursive: true }).some(name => /liblz4/.test(String(name))))
   const other = kafkaClient(west.address.bootstrap)
   assert.equal((await other.admin.describeCluster()).brokers.length, 1)
   await other.close()
