@@ -6,7 +6,7 @@ import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { faultOf, MillraceError } from '../engine/errors.ts'
 import { selection } from '../engine/flow/select.ts'
-import { unitLookMs } from '../engine/limits.ts'
+import { logFlushAtExitMs, unitLookMs } from '../engine/limits.ts'
 import { type Copy, type CopySpec, openCopy } from '../engine/mirror/copy.ts'
 import type { MirrorEvent } from '../engine/mirror/events.ts'
 import type { CopyReport } from '../engine/mirror/report.ts'
@@ -20,6 +20,7 @@ import { exitCodeOf } from './exitCode.ts'
 import { startHealth } from './health.ts'
 import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
 import { version } from './version.ts'
+import { written } from './written.ts'
 
 type Flags = {
   from?: string
@@ -83,7 +84,7 @@ async function mirror(flags: Flags): Promise<number> {
   const code = await run(wanted, { clock, log, life, output })
   clearInterval(alive)
   life.drained()
-  await log.end(code)
+  await Promise.all([written(process.stdout, AbortSignal.timeout(logFlushAtExitMs)), log.end(code)])
   return code
 }
 

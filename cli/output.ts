@@ -13,7 +13,7 @@ export type Output = {
   end(flow: string | null, report: CopyReport | null, ending: Ending): void
 }
 
-type Stream = { write(text: string): unknown; isTTY?: boolean; columns?: number }
+type Stream = { write(text: string): unknown; isTTY?: boolean; columns?: number; writableNeedDrain?: boolean }
 
 /** Erases the progress line, so that what is written next begins a line. */
 export const eraseLine = '\r\u001b[K'
@@ -28,6 +28,8 @@ function jsonLines(stdout: Stream): Output {
   const line = (fields: object) => stdout.write(`${JSON.stringify(fields, plain)}\n`)
   return {
     progress(flow, report, at) {
+      // A reader that does not keep up misses how it was on the way; what would wait for it has no bound.
+      if (stdout.writableNeedDrain) return
       const { topics, partitions, notRunning, lagRecords, lagSeconds, partitionsUnknown } = report
       const { records, bytes, gapRecords, skippedRecords } = report
       const { recordsPerSecond, bytesPerSecond } = rates(report, at.nowMs)

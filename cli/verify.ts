@@ -16,6 +16,7 @@ import { clusterOf } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { eraseLine, errorLines } from './output.ts'
 import { verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
+import { written } from './written.ts'
 
 type Flags = {
   from?: string
@@ -73,6 +74,8 @@ async function verifyCommand(flags: Flags): Promise<number> {
     const from = opened(wanted.from)
     const to = opened(wanted.to)
     const results = await verified(wanted, { from, to, clock, stop: life.stop })
+    // Whoever has read enough closes it.
+    process.stdout.on('error', () => {})
     process.stdout.write(wanted.json ? results.map(verifyJsonLine).join('') : verifyTable(results))
     for (const { topic, partition, fault } of results)
       if (fault) process.stderr.write(`${topic}/${partition}: ${fault.code}: ${fault.message}\n`)
@@ -82,8 +85,10 @@ async function verifyCommand(flags: Flags): Promise<number> {
     return exitCodeOf(error)
   } finally {
     await Promise.all(open.map(cluster => cluster.close()))
-    clearInterval(alive)
+    // From here on a signal ends the process: the result waits for its reader, however slow.
     life.close()
+    await written(process.stdout)
+    clearInterval(alive)
   }
 }
 

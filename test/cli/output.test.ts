@@ -39,7 +39,7 @@ const report: CopyReport = {
   skippedRecords: 5,
 }
 
-function collected(more: { isTTY?: boolean; columns?: number } = {}) {
+function collected(more: { isTTY?: boolean; columns?: number; writableNeedDrain?: boolean } = {}) {
   const texts: string[] = []
   return { texts, stream: { write: (text: string) => texts.push(text), ...more } }
 }
@@ -87,4 +87,16 @@ test('an error is said on stderr with its hint, also where stderr is no terminal
   const fault = { code: 'not-found', message: 'no topic matches', hint: 'look at the names' } as const
   outputTo(collected().stream, stderr.stream, false).end(null, null, { ok: false, reason: 'error', fault })
   assert.deepEqual(stderr.texts, ['not-found: no topic matches\n  look at the names\n'])
+})
+
+test('a reader that does not keep up misses progress, but no event and not the summary', () => {
+  const stdout = collected({ writableNeedDrain: true })
+  const output = outputTo(stdout.stream, collected().stream, true)
+  output.progress('f', report, { wallMs: 0, nowMs: 1_000 })
+  output.event({ code: 'source-gap', message: 'm', from: 5n, to: 6n }, 0)
+  output.end('f', report, { ok: true, reason: 'until-end', fault: null })
+  assert.deepEqual(
+    stdout.texts.map(text => JSON.parse(text).type),
+    ['event', 'summary'],
+  )
 })
