@@ -25,7 +25,7 @@ const { values } = parseArgs({
     short: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     rounds: { type: 'string' },
-    records: { type: 'string', default: '1000000' },
+    records: { type: 'string', default: '2000000' },
     codecs: { type: 'string', default: 'none,lz4,zstd' },
     'only-ours': { type: 'boolean', default: false },
     tree: { type: 'string', multiple: true, default: [] },
