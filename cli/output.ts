@@ -82,7 +82,7 @@ function terminal(stdout: Stream, stderr: Stream): Output {
 }
 
 /** What people read of an error: what was found, and what to do. */
-export function faultLines(fault: Fault): string {
+function faultLines(fault: Fault): string {
   return showSafe(`${fault.code}: ${fault.message}${fault.hint ? `\n  ${fault.hint}` : ''}`)
 }
 

@@ -44,7 +44,7 @@ export interface RigSet<W extends Wishes> extends AsyncDisposable {
 }
 
 /** The running name of a part: the key `east` of a kafka is `kafka.east`, the key `kafka` is `kafka`. */
-export function runningName(part: string, key: string): string {
+function runningName(part: string, key: string): string {
   return part === key ? part : `${part}.${key}`
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { areasOf, unknownTests } from './tidy/acceptance.ts'
 import { citationBreaches } from './tidy/citations.ts'
 import { errorCodeBreaches } from './tidy/errorCodes.ts'
+import { exportBreaches } from './tidy/exports.ts'
 import { libraryBreaches } from './tidy/libraries.ts'
 import { machinePathBreaches, nameBreaches } from './tidy/names.ts'
 import { purityBreaches } from './tidy/purity.ts'
@@ -20,6 +21,7 @@ test('every library is imported in its own folder only', () => none(libraryBreac
 test('pure code takes clock, chance, environment and I/O as arguments', () => none(purityBreaches(tree)))
 test('every cited rule and section exists in docs/design', () => none(citationBreaches(tree)))
 test('every fault code has its row in docs/errors.md, and every row its code', () => none(errorCodeBreaches(tree)))
+test('what is exported is imported somewhere', () => none(exportBreaches(tree)))
 test('every file is named after an idea', () => none(nameBreaches(tree)))
 test('no file names a path of one machine', () => none(machinePathBreaches(tree)))
 test('every test that names a scenario stands for one that exists', () => none(unknownTests(areasOf(tree), tree)))

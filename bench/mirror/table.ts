@@ -55,7 +55,7 @@ export function tableOf(rows: Summary[]): string {
     .join('\n')
 }
 
-export function median(values: number[]): number {
+function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN

@@ -75,12 +75,6 @@ export function restart(window: Window, at: Position): void {
   window.epoch = at.epoch
 }
 
-export function unacknowledged(window: Window): number {
-  let count = 0
-  for (let slot = window.head; slot !== null; slot = slot.later) if (!slot.acked) count++
-  return count
-}
-
 /** The next source offset to read when all that is acknowledged now is all there will be. */
 export function checkpointOf(window: Window): bigint {
   return window.head?.from ?? window.position

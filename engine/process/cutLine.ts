@@ -1,24 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { logLineBytesMax } from '../limits.ts'
+import { lineFields } from './lineFields.ts'
 
-/** Fields of LOGS §2.1 that stay when nothing else fits. */
-const known = new Set([
-  'ts',
-  'level',
-  'msg',
-  'svc',
-  'task',
-  'container',
-  'boot',
-  'seq',
-  'ev',
-  'flow',
-  'topic',
-  'partition',
-  'offset',
-  'err',
-  'audit',
-])
+/** What stays when nothing else fits. */
+const known = new Set<string>([...lineFields, 'audit'])
 const errMessagePoints = 512
 
 type Line = Record<string, unknown> & { msg?: unknown; err?: { code?: unknown; message?: unknown; stack?: unknown } }

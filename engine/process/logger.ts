@@ -7,7 +7,6 @@ import { cutLine } from './cutLine.ts'
 import { type Dropped, LineWriter } from './lineWriter.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
-export const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /** Names that belong to the line itself; a caller's field of that name is written as `<name>_` (LOGS L-6). */
 const reserved = new Set([
@@ -49,7 +48,7 @@ export type Logger = Log & {
 }
 
 /** 8 digits base 36 of the start time in ms, then 4 random ones; sorts by start (L-2). */
-export function newBoot(clock: Clock, chance: Chance): string {
+function newBoot(clock: Clock, chance: Chance): string {
   const time = clock.wallMs().toString(36).padStart(8, '0').slice(-8)
   const random = Math.floor(chance() * 36 ** 4)
     .toString(36)

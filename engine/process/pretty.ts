@@ -1,20 +1,7 @@
+import { lineFields } from './lineFields.ts'
+
 /** Fields that have their own place in a pretty line. */
-const placed = new Set([
-  'ts',
-  'level',
-  'msg',
-  'svc',
-  'task',
-  'container',
-  'boot',
-  'seq',
-  'ev',
-  'flow',
-  'topic',
-  'partition',
-  'offset',
-  'err',
-])
+const placed = new Set<string>(lineFields)
 
 /**
  * A line for people (LOGS §2.2): `HH:MM:SS.mmm label LEVEL [flow ][topic[/partition][@offset] ]msg[ name=value…][

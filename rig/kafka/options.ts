@@ -6,14 +6,7 @@ import type { Words } from '../part.ts'
  * What clients can connect to. A plain listener is always there, for the rig's own requests (R-21).
  * `tls-expired` and `tls-wrong-host` present the bad certificates of R-22, so that one cluster shows good and bad.
  */
-export const listenerKinds = [
-  'plaintext',
-  'tls',
-  'tls-expired',
-  'tls-wrong-host',
-  'sasl-plaintext',
-  'sasl-tls',
-] as const
+const listenerKinds = ['plaintext', 'tls', 'tls-expired', 'tls-wrong-host', 'sasl-plaintext', 'sasl-tls'] as const
 export type ListenerKind = (typeof listenerKinds)[number]
 
 /** Known to every SASL listener as PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
@@ -46,7 +39,7 @@ export type KafkaOptions = {
 /** The options with every default filled in. */
 export type KafkaPlan = Required<KafkaOptions>
 
-export const defaultUser: User = { name: 'millrace', password: 'millrace-secret' }
+const defaultUser: User = { name: 'millrace', password: 'millrace-secret' }
 
 /** Fills the defaults; throws `rig-usage`. */
 export function planOf(options: KafkaOptions): KafkaPlan {

@@ -31,7 +31,7 @@ const timestampArbitrary = fc.oneof(
   fc.constantFrom(-1n, 0n, -(2n ** 63n), 2n ** 63n - 1n),
 )
 
-export const recordArbitrary: fc.Arbitrary<Omit<KafkaRecord, 'offset'>> = fc.record(
+const recordArbitrary: fc.Arbitrary<Omit<KafkaRecord, 'offset'>> = fc.record(
   {
     timestamp: timestampArbitrary,
     key: orNull(bytesOf(12)),

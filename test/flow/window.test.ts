@@ -10,9 +10,9 @@ import {
   type Slot,
   stepOver,
   takeBack,
-  unacknowledged,
   type Window,
 } from '../../engine/flow/window.ts'
+import { unacknowledged } from './unacknowledged.ts'
 
 const window = () => checkpointWindow({ offset: 100n, epoch: 4 })
 

@@ -49,7 +49,7 @@ function numberedRecord(number: number, bytes: number): Omit<KafkaRecord, 'offse
   return { timestamp: 1_700_000_000_000n + BigInt(number), key: Buffer.from(`key ${number}`), value, headers: [] }
 }
 
-export function numberOf(record: KafkaRecord): number {
+function numberOf(record: KafkaRecord): number {
   return Number.parseInt(record.value?.toString('latin1', 0, 20) ?? '', 10)
 }
 

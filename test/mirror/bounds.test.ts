@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
-import { unacknowledged } from '../../engine/flow/window.ts'
 import { memoryBytesMax, produceInFlightMax } from '../../engine/limits.ts'
 import { batchOf, batchOfBytes } from '../fakes/kafka/batches.ts'
+import { unacknowledged } from '../flow/unacknowledged.ts'
 import { mirrorOf } from './mirrorOf.ts'
 
 const MiB = 1024 * 1024

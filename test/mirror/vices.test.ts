@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unacknowledged } from '../../engine/flow/window.ts'
+import { unacknowledged } from '../flow/unacknowledged.ts'
 import { type Entry, type Ledger, ledger } from './ledger.ts'
 import { mirrorOf } from './mirrorOf.ts'
 import { type Random, randomOf } from './random.ts'

@@ -3,7 +3,7 @@ import { importsOf, isCode } from './imports.ts'
 import { type Breach, lineAt, type Source } from './tree.ts'
 
 /** batch/, flow/ and every decide/ (DESIGN §2). */
-export const isPure = (path: string) => /^engine\/(batch\/|flow\/|.*\/decide\/)/.test(path)
+const isPure = (path: string) => /^engine\/(batch\/|flow\/|.*\/decide\/)/.test(path)
 /** Features get clock, chance and environment as arguments too (STYLE 7), but may use what Node computes. */
 const isFeature = (path: string) => /^engine\/(mirror|job|function|fleet|credentials|logs|api)\//.test(path)
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { citationBreaches } from './citations.ts'
 import { errorCodeBreaches } from './errorCodes.ts'
+import { exportBreaches } from './exports.ts'
 import { libraryBreaches } from './libraries.ts'
 import { machinePathBreaches, nameBreaches } from './names.ts'
 import { purityBreaches } from './purity.ts'
@@ -140,6 +141,12 @@ test('a code without a row, a row without a code and a second row are told', () 
       'docs/errors.md:3  not-found has a row already',
     ].join('\n'),
   )
+})
+
+test('an export that no other file names is told, one in a comment alone too', () => {
+  const one = file('engine/a.ts', 'export const used = 1', 'export function unused() {}', 'export type Shape = 1')
+  const two = file('engine/b.ts', "import { used } from './a.ts'", '// unused')
+  assert.equal(listed(exportBreaches([one, two])), 'engine/a.ts:2  unused is exported, and nobody imports it')
 })
 
 test('a file named after no idea, and a path of one machine, are told', () => {

@@ -207,7 +207,7 @@ export class FakeBrokers {
 }
 
 /** One link's end at the broker. */
-export class Connection {
+class Connection {
   readonly broker: number
   readonly wire: FakeWire
   readonly #brokers: FakeBrokers
