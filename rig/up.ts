@@ -1,5 +1,8 @@
 import { createInterface } from 'node:readline/promises'
+import { exitCodeOf } from '../cli/exitCode.ts'
+import { errorLines } from '../cli/output.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
+import { MillraceError } from '../engine/errors.ts'
 import type { KafkaCluster } from '../engine/ports/kafka.ts'
 import { describeError, exitOf, RigError } from './errors.ts'
 import { kafka } from './kafka.ts'
@@ -21,6 +24,10 @@ type Scene = { words: UpWords; clusters: Clusters; stop: AbortSignal; progress: 
 
 async function main(argv: string[], stop: AbortSignal): Promise<number> {
   const words = parseUp(argv)
+  if (words === 'help') {
+    process.stdout.write(`${usage}\n`)
+    return 0
+  }
   const progress = progressAt(process.stderr)
   try {
     if (words.brokers === null) {
@@ -130,7 +137,8 @@ process.exit(
   await main(process.argv.slice(2), stop.signal).catch(error => {
     // Cancelled is no good result of a check; the steady load has none.
     if (stop.signal.aborted) return process.argv.includes('--check') ? 11 : 0
-    process.stderr.write(`${describeError(error)}\n`)
-    return exitOf(error)
+    const ofMillrace = error instanceof MillraceError
+    process.stderr.write(`${ofMillrace ? errorLines(error) : describeError(error)}\n`)
+    return ofMillrace ? exitCodeOf(error) : exitOf(error)
   }),
 )

@@ -57,7 +57,7 @@ test('too old a Java and too old a Maven are named with the version that was fou
 test('JAVA_HOME and MVN are honoured', () => {
   standIn('java', 'openjdk version "21.0.1" 2023-10-17')
   standIn('mvn', 'Apache Maven 3.9.9')
-  assert.match(dev(['up'], { JAVA_HOME: '/nowhere' }).err, /java not found in JAVA_HOME/)
+  assert.match(dev(['up'], { JAVA_HOME: '/nowhere' }).err, /java not found in JAVA_HOME=\/nowhere, >= 17 needed/)
   assert.match(dev(['up'], { MVN: '/nowhere/mvn' }).err, /mvn not found/)
 })
 
@@ -71,10 +71,20 @@ test('with brokers that exist no Java is asked for: the next thing missed is npm
 test('help names each command, an unknown command exits 2', () => {
   const help = dev(['help'])
   assert.equal(help.code, 0)
-  for (const command of ['up', 'test', 'help']) assert.match(help.out, new RegExp(`^\\./dev ${command}`, 'm'))
+  for (const command of ['up', 'test', 'millrace', 'help'])
+    assert.match(help.out, new RegExp(`^\\./dev ${command}`, 'm'))
   const unknown = dev(['upp'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.err, /unknown command upp/)
+})
+
+test('./dev millrace is the command, with its own exit codes', () => {
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const run = (...args: string[]) => spawnSync(join(root, 'dev'), ['millrace', ...args], { env, encoding: 'utf8' })
+  const help = run('mirror', '--help')
+  assert.equal(help.status, 0, help.stderr)
+  assert.match(help.stdout, /^Usage: millrace mirror /)
+  assert.equal(run('mirror').status, 2)
 })
 
 test('./dev is short, and it and .ci/run can be executed', () => {

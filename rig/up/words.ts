@@ -14,7 +14,8 @@ export const usage = `usage: ./dev up [--check]                                 
        ./dev up [--check] --from HOST:PORT --to HOST:PORT [--yes]   brokers that exist`
 
 /** Pure; throws `rig-usage`. */
-export function parseUp(argv: readonly string[]): UpWords {
+export function parseUp(argv: readonly string[]): UpWords | 'help' {
+  if (argv.includes('--help') || argv.includes('-h')) return 'help'
   const words: UpWords = { check: false, brokers: null, yes: false }
   const given: { from: string | null; to: string | null } = { from: null, to: null }
   const wrong = (message: string) => new RigError('rig-usage', message, { hint: usage })

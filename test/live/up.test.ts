@@ -88,6 +88,13 @@ describe('./dev up', live, () => {
     )
   })
 
+  it('says in words that brokers do not answer, and that it does not know a cluster', async () => {
+    const { code, stderr } = await up(['--check', '--yes', '--from', '127.0.0.1:1', '--to', '127.0.0.1:2']).ended
+    assert.equal(code, 4)
+    assert.match(stderr, /^kafka-unreachable: source: .*127\.0\.0\.1:1/m)
+    assert.doesNotMatch(stderr, /^ +at /m)
+  })
+
   it('names an option that it does not know', async () => {
     const { code, stderr } = await up(['--chekc']).ended
     assert.equal(code, 2)

@@ -21,6 +21,11 @@ test('the words of ./dev up', () => {
   assert.deepEqual(parseUp(['--from', brokers.from, '--to=c:9092', '--yes']), { check: false, brokers, yes: true })
 })
 
+test('help is given when it is asked for, whatever else is said', () => {
+  assert.equal(parseUp(['--help']), 'help')
+  assert.equal(parseUp(['--check', '-h']), 'help')
+})
+
 test('what is wrong with them is named', () => {
   assert.match(refused(['--from', 'a:9092']), /--from and --to go together/)
   assert.match(refused(['--from', 'a']), /--from: expected HOST:PORT, found 'a'/)
