@@ -12,6 +12,7 @@ import { type Latency, latency } from './counts.ts'
 import { selectedTopics, type Units, unitsOf } from './decide/unitsOf.ts'
 import type { Tell } from './events.ts'
 import { flowName } from './flowName.ts'
+import { endWhereGone } from './gone.ts'
 import { firstLook } from './look.ts'
 import { watchLane } from './park.ts'
 import { pause } from './pause.ts'
@@ -123,7 +124,10 @@ function runCopy(how: CopyHow, flow: string, selected: Selection, first: Units):
     every(clock, checkpointIntervalMs, () => checkpoints.commit()),
     every(clock, unitLookMs, () => {
       const nowMs = clock.nowMs()
-      for (const unit of units.values()) if (unit.run) watchLane(unit.run, nowMs)
+      for (const { run } of units.values()) {
+        if (run && how.untilEnd) endWhereGone(run, nowMs)
+        if (run) watchLane(run, nowMs)
+      }
       tellTroubles(units.values(), nowMs)
     }),
   ]

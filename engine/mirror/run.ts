@@ -1,6 +1,6 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
-import type { Fault } from '../errors.ts'
+import type { Fault, MillraceError } from '../errors.ts'
 import type { Gaps } from '../flow/position.ts'
 import { checkpointWindow, type Slot, type Window } from '../flow/window.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
@@ -90,6 +90,8 @@ export type Run = {
   /** Ends the run: nothing that is still under way will be answered. */
   readonly halt: AbortController
   failure: Failure | null
+  /** One of its topics is not there any more. */
+  gone: MillraceError | null
   parked: Parked | null
   readonly off: () => void
 }
@@ -132,6 +134,7 @@ export function beginRun(unit: Unit, ctx: CopyContext, onOutcome: (outcome: Outc
     reading: new AbortController(),
     halt: new AbortController(),
     failure: null,
+    gone: null,
     parked: null,
     off: () => {
       ctx.stop.removeEventListener('abort', stopped)
@@ -167,7 +170,7 @@ function stopReading(run: Run): void {
 
 export function wantsMore(run: Run): boolean {
   const { unit, ctx, halt } = run
-  if (ctx.stop.aborted || halt.signal.aborted) return false
+  if (ctx.stop.aborted || halt.signal.aborted || run.gone !== null) return false
   return unit.until === null || unit.window.position < unit.until
 }
 

@@ -31,6 +31,7 @@ export async function copyPartition(unit: Unit, ctx: CopyContext): Promise<void>
       endRun(run)
       giveUpOpen(unit)
     }
+    if (run.gone !== null) throw run.gone
     if (run.failure === null) return
     const fault = refusedFault(unit, run.failure)
     if (fault !== null) throw fault

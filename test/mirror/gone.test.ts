@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { topicGoneMs } from '../../engine/limits.ts'
+import { batchOf } from '../fakes/kafka/batches.ts'
+import { mirrorOf } from './mirrorOf.ts'
+
+const parts = [0, 1].map(partition => ({ topic: 't', partition }))
+
+/** A copy until the end of two partitions. */
+function prepared() {
+  const mirror = mirrorOf({ brokers: 1, untilEnd: true })
+  for (const cluster of [mirror.east, mirror.west]) cluster.topic('t', 2)
+  for (const part of parts) for (let n = 0; n < 3; n++) mirror.east.write(part, batchOf([`${n}`]))
+  return mirror
+}
+
+const placed = (mirror: ReturnType<typeof prepared>) => mirror.clock.until(() => [...mirror.units()].length === 2)
+
+test('a copy until the end whose source topic is deleted on the way ends with that fault, and keeps what it has', async () => {
+  const mirror = prepared()
+  const release = mirror.east.holdAnswers(0, 'Fetch')
+  await mirror.start()
+  await placed(mirror)
+  mirror.east.deleteTopic('t')
+  const beganMs = mirror.clock.nowMs()
+  release()
+  const report = await mirror.ended()
+  assert.ok(mirror.clock.nowMs() - beganMs < 3 * topicGoneMs)
+  assert.equal(report.topics[0]?.state, 'error')
+  assert.deepEqual(
+    mirror.events.filter(event => event.state === 'error').map(event => [event.code, event.partition]),
+    parts.map(({ partition }) => ['source-missing', partition]),
+  )
+})
+
+test('a copy until the end whose destination topic is deleted on the way ends with that fault', async () => {
+  const mirror = prepared()
+  const release = mirror.east.holdAnswers(0, 'Fetch')
+  await mirror.start()
+  await placed(mirror)
+  mirror.west.deleteTopic('t')
+  release()
+  const report = await mirror.ended()
+  assert.equal(report.topics[0]?.state, 'error')
+  assert.deepEqual(
+    [...new Set(mirror.events.filter(event => event.state === 'error').map(event => event.code))],
+    ['destination-missing'],
+  )
+})
