@@ -111,6 +111,8 @@ export const logWriteAgainMs = 20
 
 // Selection (MIRROR M-10)
 export const patternsMax = 200
+/** Names that a hint gives for one that is not there. */
+export const nearNamesMax = 3
 export const patternCharactersMax = 1_000
 
 // Verification (MIRROR M-101)

@@ -14,10 +14,14 @@ export type Selection = (topic: string, isInternal: boolean) => Selected
 const never = new Set(['__consumer_offsets', '__transaction_state', '__share_group_state'])
 const neverPrefixes = ['millrace.mirror.', 'millrace.offsets.']
 
+/** How whoever wrote the rules calls their lists. */
+type RuleNames = { include: string; exclude: string }
+const namesInSpec: RuleNames = { include: 'topics.include', exclude: 'topics.exclude' }
+
 /** Compiles the rules once. Throws `config-invalid` with the position of the piece at fault. */
-export function selection(rules: TopicRules, overlay: Overlay = new Map()): Selection {
-  const include = compiled(rules.include, 'topics.include')
-  const exclude = compiled(rules.exclude, 'topics.exclude')
+export function selection(rules: TopicRules, overlay: Overlay = new Map(), called: RuleNames = namesInSpec): Selection {
+  const include = compiled(rules.include, called.include)
+  const exclude = compiled(rules.exclude, called.exclude)
   const names = new Set(rules.names)
   return (topic, isInternal) => {
     if (neverSelected(topic)) return { selected: false, rule: 'reserved' }
@@ -58,15 +62,34 @@ function compile(pattern: string, path: string): RE2JS {
     return RE2JS.compile(pattern)
   } catch (cause) {
     if (!(cause instanceof RE2JSSyntaxException)) throw cause
-    // The piece is all that the library tells of the place; a fault at the very end names none.
     const piece = cause.getPattern()
-    const position = piece === null ? pattern.length : Math.max(0, pattern.indexOf(piece))
+    const position = positionOf(piece, pattern)
     throw new MillraceError(
       'config-invalid',
       `${path}: '${pattern}' is no RE2 pattern: ${cause.getDescription()} at position ${position + 1} (M-10)`,
       { cause, hint: hintFor(piece) },
     )
   }
+}
+
+/**
+ * The piece is all that the library tells of the place; a fault at the very end names none, and of a parenthesis that
+ * does not close the piece is the whole pattern: then it is the last one that is open.
+ */
+function positionOf(piece: string | null, pattern: string): number {
+  if (piece === null) return pattern.length
+  if (piece !== pattern) return Math.max(0, pattern.indexOf(piece))
+  const open: number[] = []
+  let inClass = false
+  for (let at = 0; at < pattern.length; at++) {
+    const c = pattern[at]
+    if (c === '\\') at++
+    else if (inClass) inClass = c !== ']'
+    else if (c === '[') inClass = true
+    else if (c === '(') open.push(at)
+    else if (c === ')') open.pop()
+  }
+  return open.at(-1) ?? 0
 }
 
 function hintFor(piece: string | null): string {

@@ -1,6 +1,7 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
 import { faultOf, MillraceError } from '../errors.ts'
+import { noTopic } from '../flow/noTopic.ts'
 import { type Gaps, otherTopic } from '../flow/position.ts'
 import { type Selection, selection, type TopicRules } from '../flow/select.ts'
 import { checkpointOf } from '../flow/window.ts'
@@ -59,14 +60,10 @@ export async function openCopy(how: CopyHow): Promise<Copy> {
   const topics = selectedTopics(source, selected).map(t => t.topic)
   const destination = await firstLook(how.to, topics, how)
   if (source.clusterId !== '' && source.clusterId === destination.clusterId) {
-    const message = `source and destination are the same cluster ${source.clusterId}, and no name changes (M-21)`
+    const message = `source and destination are the same cluster ${source.clusterId}: a topic would be copied onto itself (M-21)`
     throw new MillraceError('config-invalid', message, { hint: '--from and --to must be two clusters' })
   }
-  if (topics.length === 0) {
-    const patterns = how.spec.topics.include.join(', ')
-    const hint = 'the pattern must match the whole name of a topic that exists at the source'
-    throw new MillraceError('not-found', `no topic of the source matches ${patterns}`, { hint })
-  }
+  if (topics.length === 0) throw noTopic(how.spec.topics.include, source.topics)
   const flow = how.name ?? flowName(source.clusterId, destination.clusterId)
   return runCopy(how, flow, selected, unitsOf(source, destination, selected))
 }
@@ -271,9 +268,17 @@ function tellMissing(state: State, missing: readonly Part[]): void {
   for (const topic of new Set(missing.map(part => part.topic))) {
     if (state.told.has(topic)) continue
     state.told.set(topic, 'destination-missing')
-    const partitions = missing.filter(part => part.topic === topic).length
-    const message = `${topic}: the destination has no such topic, or not all of its partitions`
-    const hint = `create it there with ${partitions} more partitions; the others are copied`
+    const numbers = missing.filter(part => part.topic === topic).map(part => part.partition)
+    const partitions = numbers.length
+    // A topic has its partitions from 0 on.
+    const [there, all] = [Math.min(...numbers), Math.max(...numbers) + 1]
+    const isThere = there > 0
+    const message = isThere
+      ? `${topic}: the destination has ${there} of ${all} partitions`
+      : `${topic}: the destination has no such topic`
+    const hint = isThere
+      ? `raise it there to ${all} partitions; those that it has are copied`
+      : `create it there with ${all} ${all === 1 ? 'partition' : 'partitions'}; the other topics are copied`
     state.how.tell({ code: 'destination-missing', message, hint, topic, partitions, state: 'waiting' })
   }
 }

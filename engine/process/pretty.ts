@@ -18,7 +18,10 @@ export function prettyLine(line: Record<string, unknown>): string {
     const offset = line['offset'] === undefined ? '' : `@${line['offset']}`
     parts.push(`${line['topic']}${partition}${offset}`)
   }
-  parts.push(String(line['msg']))
+  // The topic has its place; a message that has to stand alone elsewhere begins with it too.
+  const said = `${line['topic']}: `
+  const msg = String(line['msg'])
+  parts.push(msg.startsWith(said) ? msg.slice(said.length) : msg)
   for (const [name, value] of Object.entries(line)) if (!placed.has(name)) parts.push(`${name}=${bare(value)}`)
   const err = line['err'] as { code?: unknown; message?: unknown; stack?: unknown } | undefined
   if (err) parts.push(`err=${err.code}: ${err.message}`)

@@ -56,7 +56,8 @@ test('a pattern that is not RE2 is refused with the position of the piece at fau
   }
   assert.match(fault('a(?=b)').message, /topics\.include: 'a\(\?=b\)' .* at position 2 \(M-10\)/)
   assert.equal(fault('a(?=b)').hint, 'lookahead and lookbehind are not in RE2')
-  assert.match(fault('a(').message, /missing closing \) at position 1 /)
+  assert.match(fault('a(').message, /missing closing \) at position 2 /)
+  assert.match(fault('(a)[(]\\((b(c)').message, /missing closing \) at position 9 /)
   assert.match(fault('ab\\').message, /at position 4 /)
   assert.match(fault('a'.repeat(1001)).message, /1001 characters, at most 1000/)
 })

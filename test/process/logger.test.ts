@@ -129,6 +129,8 @@ test('a pretty line has its parts in the order of LOGS §2.2, and no control byt
     prettyLine(line),
     /^\d\d:\d\d:02\.120 mirror WARN {2}clicks page\/7@4182 fetch timed out attempt=2 note="slow disk"$/,
   )
+  const alone = { ...line, msg: 'page: no such topic', partition: undefined, offset: undefined }
+  assert.match(prettyLine(alone), /clicks page no such topic attempt=2/)
   assert.equal(showSafe('a\u001b[31mb\u202ec\ttab'), 'a\\x1B[31mb\\u202Ec\ttab')
 })
 
