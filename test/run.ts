@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { whenAncestorEnds } from './ancestors.ts'
 import { root } from './tidy/tree.ts'
 
 /** `node test/run.ts quick|live [filter…]`: the tests whose path contains one of the filters. The exit code is node's. */
@@ -10,6 +11,8 @@ const testMsMax = { quick: 60_000, live: 300_000 }
 /** A file that does not end, a forgotten handle say, would hold the run for ever: then node is told to stop, and names it. */
 const runMsMax = { quick: 300_000, live: 3_600_000 }
 const killAfterMs = 10_000
+/** With nobody left to read what a test says. */
+const killOrphanAfterMs = 2_000
 /** Exit codes of DESIGN §9: nothing of that name, time over. */
 const nothingThereCode = 4
 const timeOverCode = 13
@@ -44,6 +47,10 @@ const always = ['--disable-warning=TimeoutNegativeWarning', '--test', '--test-re
 const run = spawn(process.execPath, [...always, ...optionsOf(mode), ...files], { cwd: root, stdio: 'inherit' })
 // A terminal sends Ctrl-C to the whole group; a signal sent to us alone is handed on. Either way node's end is ours.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void run.kill(signal))
+whenAncestorEnds(() => {
+  run.kill('SIGINT')
+  setTimeout(() => run.kill('SIGKILL'), killOrphanAfterMs)
+})
 let timeOver = false
 setTimeout(() => {
   timeOver = true
