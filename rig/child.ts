@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { RigError } from './errors.ts'
 import { drainMs, stopTimeoutMs, tailLinesMax } from './limits.ts'
 import type { Exit, RigContext } from './part.ts'
+import { untilStopped } from './stopped.ts'
 
 export type ChildSpec = {
   /** The running name; the log is `<dir>/<name>.log`, appended to when the child is started again. */
@@ -30,7 +31,7 @@ export interface Child {
   tail(): string[]
   stop(): Promise<void>
   kill(): Promise<void>
-  pause(): void
+  pause(): Promise<void>
   resume(): void
 }
 
@@ -101,7 +102,10 @@ export async function startChild(spec: ChildSpec, ctx: Pick<RigContext, 'dir' | 
     tail: out.tail,
     stop: () => end('SIGTERM'),
     kill,
-    pause: () => void process.kill(-pid, 'SIGSTOP'),
+    pause() {
+      process.kill(-pid, 'SIGSTOP')
+      return untilStopped(pid)
+    },
     resume: () => void process.kill(-pid, 'SIGCONT'),
   }
 }

@@ -39,7 +39,7 @@ export const children: Part<Record<string, never>, Children> = {
       exited: new Promise<Exit>(() => {}),
       stop: () => each(child => child.stop()),
       kill: () => each(child => child.kill()),
-      pause: () => void each(child => child.pause()),
+      pause: () => each(child => child.pause()),
       resume: () => void each(child => child.resume()),
       restart: () => Promise.reject(new Error('children have no common restart')),
       start,

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
 import type { Part } from '../engine/ports/kafka.ts'
+import { deleteRecordsAgainMs, deleteRecordsTriesMax } from './limits.ts'
 
 /** Kafka's DeleteRecords: the log of the partition starts at `before` then. */
 export async function deleteRecords(bootstrap: string, part: Part, before: bigint): Promise<void> {
@@ -7,12 +9,18 @@ export async function deleteRecords(bootstrap: string, part: Part, before: bigin
   const admin = kafka.admin()
   await admin.connect()
   try {
-    // It knows no topic that it was not asked for before.
-    await admin.fetchTopicOffsets(part.topic)
-    await admin.deleteTopicRecords({
-      topic: part.topic,
-      partitions: [{ partition: part.partition, offset: `${before}` }],
-    })
+    for (let tries = 1; ; tries++) {
+      try {
+        // It knows no topic that it was not asked for before.
+        await admin.fetchTopicOffsets(part.topic)
+        const partitions = [{ partition: part.partition, offset: `${before}` }]
+        return await admin.deleteTopicRecords({ topic: part.topic, partitions })
+      } catch (error) {
+        const again = error instanceof kafkajs.KafkaJSError && error.retriable
+        if (!again || tries === deleteRecordsTriesMax) throw error
+        await delay(deleteRecordsAgainMs)
+      }
+    }
   } finally {
     await admin.disconnect()
   }

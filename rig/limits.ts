@@ -48,3 +48,9 @@ export const proxyBufferBytesMax = 1024 * 1024
 export const parentAgainMs = 500
 /** How often a topic is looked at whether it is compacted by now: brokers tell nobody. */
 export const compactionAgainMs = 100
+/** how long a SIGSTOP may take to reach every thread, and how often that is looked at. */
+export const stoppedMsMax = 5_000
+export const stoppedAgainMs = 5
+/** DeleteRecords right after a topic was made meets brokers that do not know its leader yet: so often, so far apart. */
+export const deleteRecordsTriesMax = 100
+export const deleteRecordsAgainMs = 100

@@ -28,8 +28,8 @@ export interface Running<A> {
   stop(): Promise<void>
   /** SIGKILL to the group; the default at teardown. */
   kill(): Promise<void>
-  /** SIGSTOP: alive and silent. */
-  pause(): void
+  /** SIGSTOP: alive and silent, as soon as it resolves. */
+  pause(): Promise<void>
   /** SIGCONT. */
   resume(): void
   /** Same ports, same data; ends what still runs first. Resolves when ready again. */

@@ -115,9 +115,7 @@ export function runningGroup<A>(name: string, address: A, members: Running<unkno
     },
     stop: () => all(member => member.stop()),
     kill: () => all(member => member.kill()),
-    pause: () => {
-      for (const member of members) member.pause()
-    },
+    pause: () => all(member => member.pause()),
     resume: () => {
       for (const member of members) member.resume()
     },

@@ -188,7 +188,7 @@ describe('one broker and a bad line', live, () => {
     const account = new MemoryAccount({ poison: true, bytesMax: memoryBytes })
     const [to, from] = [open(t, account, 'alone'), open(t, account, 'east')]
     const made = await fourOf(`hangs-${process.pid}`, from, to)
-    set.parts.alone.pause()
+    await set.parts.alone.pause()
     await keepsWithin(t, { account, from, to, ...made, mayWrite: () => true }, () => set.parts.alone.resume())
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
 
 export type ClientOptions = Partial<
@@ -21,6 +22,18 @@ export function kafkaClient(bootstrap: string, options: ClientOptions = {}) {
     admin,
     async createTopic(topic: string, numPartitions = 1, replicationFactor = 1) {
       await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions, replicationFactor }] })
+    },
+    /** Asked again while a broker does not know a topic that was just made. */
+    async partitionsOf(topic: string): Promise<kafkajs.PartitionMetadata[]> {
+      for (let tries = 1; ; tries++) {
+        try {
+          const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+          return topics[0]?.partitions ?? []
+        } catch (error) {
+          if (!(error instanceof kafkajs.KafkaJSError) || !error.retriable || tries === 100) throw error
+          await delay(50)
+        }
+      }
     },
     async send(topic: string, messages: kafkajs.Message[]) {
       if (producer === null) {

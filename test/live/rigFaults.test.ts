@@ -25,8 +25,7 @@ test(
     const client = kafkaClient(c.address.bootstrap, { retry: patient })
     await client.createTopic('t', 1, 3)
     const partition = async () => {
-      const { topics } = await client.admin.fetchTopicMetadata({ topics: ['t'] })
-      const found = topics[0]?.partitions[0]
+      const [found] = await client.partitionsOf('t')
       if (found === undefined) throw new Error('topic t has no partition')
       return found
     }
@@ -53,7 +52,7 @@ test('RIG 9: a broker that was paused for three seconds is the same one when it 
   await using set = await rig({ c: want(kafka, {}) })
   const { c } = set.parts
   const { pids } = c
-  c.pause()
+  await c.pause()
   // The kernel still accepts the connection; nobody answers on it.
   const silent = kafkaClient(c.address.bootstrap, { requestTimeout: 3_000, retry: { retries: 0 } })
   await assert.rejects(silent.admin.describeCluster())

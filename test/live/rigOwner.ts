@@ -38,5 +38,5 @@ const watched = <R extends Running<unknown>>(wanted: Wanted<R>): Wanted<R> => ({
   start: ctx => wanted.start(dying(ctx)),
 })
 const set = await rig({ one: watched(broker), two: watched(broker), zk: watched(keeper) })
-if (moment === 'paused') set.parts.one.pause()
+if (moment === 'paused') await set.parts.one.pause()
 await die()

@@ -29,9 +29,9 @@ describe('a cluster behind fault proxies', { ...live, timeout: 90_000 }, () => {
   async function topicOnBoth(topic: string): Promise<[number, number]> {
     const plain = kafkaClient(set.parts.c.address.bootstrap)
     await plain.createTopic(topic, 2)
-    const { topics } = await plain.admin.fetchTopicMetadata({ topics: [topic] })
+    const partitions = await plain.partitionsOf(topic)
     await plain.close()
-    const on = (leader: number) => topics[0]?.partitions.find(found => found.leader === leader)?.partitionId
+    const on = (leader: number) => partitions.find(found => found.leader === leader)?.partitionId
     const [first, second] = [on(1), on(2)]
     if (first === undefined || second === undefined) throw new Error('the partitions are not spread')
     return [first, second]
@@ -79,8 +79,8 @@ describe('a cluster behind fault proxies', { ...live, timeout: 90_000 }, () => {
   test('RIG 7: an answer that is cut in its middle makes the client try again, and no record is there twice', async () => {
     const plain = kafkaClient(set.parts.c.address.bootstrap)
     await plain.createTopic('cuts')
-    const { topics } = await plain.admin.fetchTopicMetadata({ topics: ['cuts'] })
-    const proxy = proxyOf(topics[0]?.partitions[0]?.leader === 1 ? 1 : 2)
+    const [partition] = await plain.partitionsOf('cuts')
+    const proxy = proxyOf(partition?.leader === 1 ? 1 : 2)
     const high = async () => Number((await plain.admin.fetchTopicOffsets('cuts'))[0]?.high)
     await using producer = await javaProducer(set.parts.c.address.proxied ?? '', 'cuts')
     producer.send('cut 0')
