@@ -11,7 +11,7 @@ import { type LiveRig, live, rigFor } from './rigFor.ts'
 const wishes = () => ({ many: want(kafka, {}) })
 const topics = 5
 const partitionsEach = 2_000
-const idleMs = 20_000
+const idleMs = 60_000
 const soon = () => AbortSignal.timeout(60_000)
 
 describe('thousands of partitions', live, () => {
@@ -67,7 +67,9 @@ describe('thousands of partitions', live, () => {
     const fetches = many.counts().fetchRequests - before.fetchRequests
     const share = (user + system) / 10 / (clock.nowMs() - startMs)
     t.diagnostic(`${fetches} fetches and ${share.toFixed(2)} % of one core in ${idleMs / 1000} s`)
-    assert.ok(fetches <= 42, `${fetches} fetches`)
+    assert.ok(fetches <= 125, `${fetches} fetches`)
+    // The scenario says 2 % on a machine of its own; a timer or a fetch that spins costs far more than this.
+    assert.ok(share <= 8, `${share} % of one core`)
     assert.equal(many.counts().metadataRequests - before.metadataRequests, 0)
     assert.deepEqual(
       streams.filter(stream => stream.trouble() !== null),

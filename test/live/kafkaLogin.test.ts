@@ -28,8 +28,8 @@ import {
 } from './kafkaCopy.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
-const sessionMs = 3_000
-const mirrorMs = 16_000
+const sessionMs = 6_000
+const mirrorMs = 30_000
 /** The broker waits 100 ms before it tells a login that it is refused; so many wait at once. */
 const atOnce = 20
 

@@ -8,6 +8,7 @@ import { fetchBytesMax, fetchPartitionBytesMax } from '../../engine/limits.ts'
 import { javaTool } from './javaTool.ts'
 import {
   addressesOf,
+  batchesOf,
   clock,
   copyAll,
   loose,
@@ -94,6 +95,8 @@ describe('what a broker limits', live, () => {
     await Promise.all(topicCopies.map(copy => copy.until(BigInt(batchesEach * batchRecords))))
     t.diagnostic(`${slow.counts().fetchRequests} fetches`)
     assert.ok(slow.counts().fetchRequests <= 20, `${slow.counts().fetchRequests} fetches`)
+    const waitedMs = [...slow.counts().throttleMs.values()].reduce((sum, ms) => sum + ms, 0)
+    assert.ok(waitedMs > 0, `${waitedMs} ms of quota waits counted`)
     for (const copy of topicCopies) assert.equal(copy.stream.trouble(), null)
     assert.deepEqual((await Promise.all(topicCopies.map(copy => copy.end()))).filter(Boolean), [])
     assert.deepEqual(
@@ -112,7 +115,7 @@ describe('what a broker limits', live, () => {
     await west.admin.createTopic(small, 1, { configs: { 'max.message.bytes': '1000' } })
     const refused: unknown[] = []
     let again = true
-    const bytes = numbered(0, batchRecords, { codec: 'none', bytes: 10_000 })
+    const [bytes = Buffer.alloc(0)] = await batchesOf(east, { topic, partition: 7 })
     const batch = () => loose(Buffer.from(bytes))
     const lane = west.sink.open<number>(
       { topic: small, partition: 0 },

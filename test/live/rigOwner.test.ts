@@ -16,8 +16,10 @@ describe('RIG 2: the owner dies, and every process it started is gone soon after
     ['SIGKILL', 'paused'],
     ['exit', 'starting'],
     ['exit', 'running'],
+    ['exit', 'paused'],
     ['rejection', 'starting'],
     ['rejection', 'running'],
+    ['rejection', 'paused'],
   ] as const) {
     test(`by ${way} with the parts ${moment}`, async () => {
       using temporary = folder('owner')
