@@ -9,6 +9,7 @@ const program = new Command('millrace')
   .enablePositionalOptions()
   .exitOverride()
   .showSuggestionAfterError()
+  .showHelpAfterError('(millrace --help lists the commands)')
 
 addVerify(addMirror(program))
 

@@ -5,7 +5,6 @@ import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafk
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { faultOf, MillraceError } from '../engine/errors.ts'
-import { selection } from '../engine/flow/select.ts'
 import { logFlushAtExitMs, unitLookMs } from '../engine/limits.ts'
 import { type Copy, type CopySpec, openCopy } from '../engine/mirror/copy.ts'
 import type { MirrorEvent } from '../engine/mirror/events.ts'
@@ -15,22 +14,14 @@ import type { Log } from '../engine/ports/log.ts'
 import { startLogger } from '../engine/process/logger.ts'
 import { prettyLine } from '../engine/process/pretty.ts'
 import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
-import { clusterOf } from './clusters.ts'
+import { type AskedFlags, askedOf } from './asked.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { startHealth } from './health.ts'
 import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
 import { version } from './version.ts'
 import { written } from './written.ts'
 
-type Flags = {
-  from?: string
-  to?: string
-  topics?: string[]
-  exclude?: string[]
-  untilEnd?: true
-  name?: string
-  output?: string
-}
+type Flags = AskedFlags & { untilEnd?: true; output?: string }
 type Wanted = { from: ClusterConfig; to: ClusterConfig; spec: CopySpec; untilEnd: boolean; name: string | null }
 
 /** `millrace mirror` (MIRROR M-100, §3.5). */
@@ -46,13 +37,15 @@ export function addMirror(program: Command): Command {
     .option('--until-end', 'copy to the ends seen at the start, then end')
     .option('--name <flow>', 'name of the flow, whose checkpoints it goes on from (default: made of the cluster ids)')
     .option('-o, --output <format>', 'json: JSON lines also at a terminal')
-    .action(async (flags: Flags) => process.exit(await mirror(flags)))
+    .showHelpAfterError('(millrace mirror --help lists the options and commands)')
+    .allowExcessArguments()
+    .action(async (flags: Flags, { args }: Command) => process.exit(await mirror(flags, args)))
 }
 
-async function mirror(flags: Flags): Promise<number> {
+async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
   let wanted: Wanted
   try {
-    wanted = wantedOf(flags)
+    wanted = wantedOf(flags, words)
   } catch (error) {
     process.stderr.write(`${errorLines(error)}\n`)
     return exitCodeOf(error)
@@ -89,27 +82,13 @@ async function mirror(flags: Flags): Promise<number> {
 }
 
 /** Throws `config-invalid`. */
-function wantedOf(flags: Flags): Wanted {
-  const missing = (['from', 'to'] as const).filter(flag => flags[flag] === undefined).map(flag => `--${flag} HOST:PORT`)
-  if (flags.topics === undefined) missing.push('--topics PATTERN')
-  if (missing.length > 0) throw new MillraceError('config-invalid', `missing: ${missing.join(', ')}`)
+function wantedOf(flags: Flags, words: readonly string[]): Wanted {
+  const { from, to, topics, name } = askedOf(flags, words, 'millrace mirror')
   if (flags.output !== undefined && flags.output !== 'json') {
     throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
   }
-  if (flags.name !== undefined && !/^[a-z0-9][a-z0-9-]{0,62}$/.test(flags.name)) {
-    const hint = 'small letters, digits and dashes, 63 at most, not a dash first'
-    throw new MillraceError('config-invalid', `--name: '${flags.name}' is no name of a flow`, { hint })
-  }
-  // Compiled again by the copy; here so that a bad pattern is told before anything is connected.
-  const topics = { include: flags.topics ?? [], exclude: flags.exclude ?? [], names: [] }
-  selection(topics)
-  return {
-    from: clusterOf('source', '--from', flags.from ?? ''),
-    to: clusterOf('destination', '--to', flags.to ?? ''),
-    spec: { topics, isolation: 'read_committed', gaps: 'continue' },
-    untilEnd: flags.untilEnd === true,
-    name: flags.name ?? null,
-  }
+  const spec: CopySpec = { topics, isolation: 'read_committed', gaps: 'continue' }
+  return { from, to, spec, untilEnd: flags.untilEnd === true, name }
 }
 
 type Around = { clock: Clock; log: Log; life: Life; output: Output }

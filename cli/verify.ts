@@ -4,40 +4,23 @@ import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafk
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { MillraceError } from '../engine/errors.ts'
-import { type Selection, selection } from '../engine/flow/select.ts'
+import { noTopic } from '../engine/flow/noTopic.ts'
 import { unitLookMs } from '../engine/limits.ts'
 import { flowName } from '../engine/mirror/flowName.ts'
+import { unlessAborted } from '../engine/mirror/unlessAborted.ts'
 import { type Verified, type VerifyProgress, verify } from '../engine/mirror/verify.ts'
 import type { Clock } from '../engine/ports/clock.ts'
 import type { KafkaCluster } from '../engine/ports/kafka.ts'
 import { silent } from '../engine/ports/log.ts'
 import { startLife } from '../engine/process/stop.ts'
-import { clusterOf } from './clusters.ts'
+import { type Asked, type AskedFlags, askedOf } from './asked.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { eraseLine, errorLines } from './output.ts'
-import { verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
+import { unfinished, verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
 import { written } from './written.ts'
 
-type Flags = {
-  from?: string
-  to?: string
-  topics?: string[]
-  exclude?: string[]
-  deep?: true
-  sinceOffset?: string
-  strict?: true
-  name?: string
-  output?: string
-}
-type Wanted = {
-  from: ClusterConfig
-  to: ClusterConfig
-  select: Selection
-  sinceOffset: bigint | null
-  strict: boolean
-  name: string | null
-  json: boolean
-}
+type Flags = AskedFlags & { deep?: true; sinceOffset?: string; strict?: true; output?: string }
+type Wanted = Asked & { sinceOffset: bigint | null; strict: boolean; json: boolean }
 
 /** `millrace mirror verify` (MIRROR M-101, §3.6). It reads and never writes. */
 export function addVerify(mirror: Command): Command {
@@ -54,17 +37,19 @@ export function addVerify(mirror: Command): Command {
     .option('--strict', 'repeated records are a bad result too')
     .option('--name <flow>', 'name of the flow whose checkpoints say how far (default: made of the cluster ids)')
     .option('-o, --output <format>', 'json or table (default: a table at a terminal, else JSON lines)')
-    .action(async (flags: Flags) => process.exit(await verifyCommand(flags)))
+    .showHelpAfterError('(millrace mirror verify --help lists the options)')
+    .allowExcessArguments()
+    .action(async (flags: Flags, { args }: Command) => process.exit(await verifyCommand(flags, args)))
 }
 
-async function verifyCommand(flags: Flags): Promise<number> {
+async function verifyCommand(flags: Flags, words: readonly string[]): Promise<number> {
   const clock = machineClock()
   const life = startLife({ clock, log: silent, exit: code => process.exit(code) })
   // The machine's timers keep nobody alive, and between two tries no socket does.
   const alive = setInterval(() => {}, 1 << 30)
   const open: KafkaCluster[] = []
   try {
-    const wanted = wantedOf(flags)
+    const wanted = wantedOf(flags, words)
     // An account for each side: what waits of one must never keep the other from being read.
     const opened = (config: ClusterConfig) => {
       const cluster = openKafka(config, { account: new MemoryAccount(), clock, chance: Math.random })
@@ -74,6 +59,10 @@ async function verifyCommand(flags: Flags): Promise<number> {
     const from = opened(wanted.from)
     const to = opened(wanted.to)
     const results = await verified(wanted, { from, to, clock, stop: life.stop })
+    if (results === null) {
+      process.stderr.write('stopped before both clusters had answered: nothing was compared\n')
+      return unfinished
+    }
     // Whoever has read enough closes it.
     process.stdout.on('error', () => {})
     process.stdout.write(wanted.json ? results.map(verifyJsonLine).join('') : verifyTable(results))
@@ -94,16 +83,20 @@ async function verifyCommand(flags: Flags): Promise<number> {
 
 type Around = { from: KafkaCluster; to: KafkaCluster; clock: Clock; stop: AbortSignal }
 
-async function verified(wanted: Wanted, { from, to, clock, stop }: Around): Promise<Verified[]> {
-  const [source, destination] = await Promise.all([from.admin.look('all'), to.admin.look([])])
+/** Null: stopped before both clusters had answered. */
+async function verified(wanted: Wanted, { from, to, clock, stop }: Around): Promise<Verified[] | null> {
+  const looks = await unlessAborted(Promise.all([from.admin.look('all'), to.admin.look([])]), stop)
+  if (looks === null) return null
+  const [source, destination] = looks
+  if (source.clusterId !== '' && source.clusterId === destination.clusterId) {
+    const message = `source and destination are the same cluster ${source.clusterId}: it would be compared with itself`
+    throw new MillraceError('config-invalid', message, { hint: '--from and --to must be two clusters' })
+  }
   const topics = source.topics
     .filter(({ topic, internal, code }) => code === 0 && wanted.select(topic, internal).selected)
     .map(({ topic }) => topic)
     .toSorted()
-  if (topics.length === 0) {
-    const hint = 'the pattern must match the whole name, capitals told apart'
-    throw new MillraceError('not-found', 'no topic of the source is selected', { hint })
-  }
+  if (topics.length === 0) throw noTopic(wanted.topics.include, source.topics)
   const flow = wanted.name ?? flowName(source.clusterId, destination.clusterId)
   const progress = progressShown(clock)
   const group = `millrace.${flow}`
@@ -141,11 +134,9 @@ function progressShown(clock: Clock): { take(at: VerifyProgress): void; end(): v
 }
 
 /** Throws `config-invalid`. */
-function wantedOf(flags: Flags): Wanted {
+function wantedOf(flags: Flags, words: readonly string[]): Wanted {
+  const asked = askedOf(flags, words, 'millrace mirror verify --deep')
   const invalid = (text: string, hint: string | null = null) => new MillraceError('config-invalid', text, { hint })
-  const missing = (['from', 'to'] as const).filter(flag => flags[flag] === undefined).map(flag => `--${flag} HOST:PORT`)
-  if (flags.topics === undefined) missing.push('--topics PATTERN')
-  if (missing.length > 0) throw invalid(`missing: ${missing.join(', ')}`)
   if (flags.deep === undefined) {
     throw invalid('missing: --deep', 'this version compares records only; counts alone need what it does not write yet')
   }
@@ -157,12 +148,9 @@ function wantedOf(flags: Flags): Wanted {
     throw invalid(`--since-offset: expected an offset, found '${sinceOffset}'`)
   }
   return {
-    from: clusterOf('source', '--from', flags.from ?? ''),
-    to: clusterOf('destination', '--to', flags.to ?? ''),
-    select: selection({ include: flags.topics ?? [], exclude: flags.exclude ?? [], names: [] }),
+    ...asked,
     sinceOffset: sinceOffset === undefined ? null : BigInt(sinceOffset),
     strict: flags.strict === true,
-    name: flags.name ?? null,
     json: output === undefined ? process.stdout.isTTY !== true : output === 'json',
   }
 }

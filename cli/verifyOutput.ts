@@ -2,11 +2,14 @@ import { count } from '../engine/mirror/decide/progressLine.ts'
 import type { Verified, VerifyProgress } from '../engine/mirror/verify.ts'
 import { tableOf } from './table.ts'
 
+/** Exit code of a comparison that did not get to its end. */
+export const unfinished = 12
+
 /** MIRROR §3.6: 0 equal or repeated, 1 different (with `strict` also repeated), 12 unfinished. */
 export function verifyExitCode(results: readonly Verified[], strict: boolean): number {
   const found = new Set(results.map(({ verdict }) => verdict))
   if (found.has('different') || (strict && found.has('repeated'))) return 1
-  return found.has('unfinished') ? 12 : 0
+  return found.has('unfinished') ? unfinished : 0
 }
 
 /** One partition as a JSON line; an offset above 2⁵³ is a decimal string. */

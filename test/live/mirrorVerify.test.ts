@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { codecOf, codecs } from '../../engine/batch/header.ts'
@@ -50,6 +52,37 @@ describe('a mirror and its verification', live, () => {
     const partitions = ended.stdout.split('\n').filter(line => line !== '')
     return { ...ended, partitions: partitions.map(line => JSON.parse(line)) }
   }
+
+  test('a cluster is not compared with itself, and a name that is none is refused', async () => {
+    await both('verify.self', 1)
+    const { bootstrap } = set.east
+    const clusters = ['--from', bootstrap, '--to', bootstrap, '--topics', 'verify\\.self', '--deep']
+    const self = await millrace(['mirror', 'verify', ...clusters], signal).ended
+    assert.equal(self.code, 2)
+    assert.match(self.stderr, /^config-invalid: source and destination are the same cluster /)
+    assert.equal(self.stdout, '')
+    const name = await run(['mirror', 'verify'], 'verify\\.self', '--deep', '--name', 'Bad Name')
+    assert.equal(name.code, 2)
+    const none = await run(['mirror', 'verify'], 'verify', '--deep')
+    assert.equal(none.code, 4)
+    assert.match(none.stderr, /near it: verify\.self/)
+  })
+
+  test('a signal ends a comparison that waits for a cluster which does not answer', async t => {
+    const reached = Promise.withResolvers<void>()
+    const silent = createServer(() => reached.resolve())
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const { port } = silent.address() as AddressInfo
+    const clusters = ['--from', set.east.bootstrap, '--to', `127.0.0.1:${port}`, '--topics', 'x', '--deep']
+    const running = millrace(['mirror', 'verify', ...clusters], signal)
+    await reached.promise
+    running.child.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    assert.equal(code, 12, stderr)
+    assert.match(stderr, /^stopped before both clusters had answered/)
+  })
 
   test('MIRROR 2: in all five codecs the stored bytes are the same, and verify finds 50,000 records equal', async () => {
     const parts: Part[] = []
