@@ -32,7 +32,7 @@ export async function rigFor<W extends Wishes>(extra: W): Promise<LiveRig<W>> {
   const { east, west } = common === null ? JSON.parse(given ?? '') : common.addresses
   const own = Object.keys(extra).length === 0 ? null : await startOwn(extra, common)
   const dispose = async () => {
-    await Promise.all([own?.dispose(), common?.dispose()])
+    await Promise.all([own, common].map(set => set && endKept(set)))
   }
   markFailure()
   return { east, west, parts: own?.parts ?? ({} as RigSet<W>['parts']), dispose, [Symbol.asyncDispose]: dispose }
@@ -52,10 +52,15 @@ async function startOwn<W extends Wishes>(extra: W, common: AsyncDisposable | nu
 
 /**
  * Whether a test of this process failed is known at its very end, long after `after`: until then the folder is kept.
+ * Not before `after`: what is killed in the middle leaves nothing.
  */
+function endKept(set: RigSet<Wishes>): Promise<void> {
+  set.keep()
+  return set.dispose()
+}
+
 function untilExit(): RigOptions {
   return {
-    keep: true,
     kept: dir =>
       void process.on('exit', code => {
         if (code === 0) rmSync(dir, { recursive: true, force: true })
