@@ -101,6 +101,8 @@ export const checkpointsCompareMs = 10_000
 export const stopTimeoutMs = 30_000
 export const stopReserveMs = 5_000
 export const logLineBytesMax = 8_192
+/** Of the message of an error in a line that had to be cut to what is known (L-4). */
+export const logErrMessagePointsMax = 512
 export const logMarkMs = 60_000
 export const logSeqMax = 9_999_999_999
 export const logBufferBytesMax = 8 * 1024 * 1024

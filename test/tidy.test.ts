@@ -25,6 +25,11 @@ test('what is exported is imported somewhere', () => none(exportBreaches(tree)))
 test('every file is named after an idea', () => none(nameBreaches(tree)))
 test('no file names a path of one machine', () => none(machinePathBreaches(tree)))
 test('every test that names a scenario stands for one that exists', () => none(unknownTests(areasOf(tree), tree)))
+test('brokers are told the version of the package', () => {
+  const textOf = (path: string) => tree.find(source => source.path === path)?.text ?? ''
+  const { version } = JSON.parse(textOf('package.json'))
+  assert.ok(textOf('engine/adapters/kafka/connect.ts').includes(`version: '${version}'`))
+})
 test('the tree that the rules read is there', () => {
   const paths = tree.map(source => source.path)
   for (const path of ['engine/errors.ts', 'engine/batch/header.ts', 'docs/design/DESIGN.md', '.ci/run', 'dev']) {

@@ -1,10 +1,9 @@
 import { Buffer } from 'node:buffer'
-import { logLineBytesMax } from '../limits.ts'
+import { logErrMessagePointsMax, logLineBytesMax } from '../limits.ts'
 import { lineFields } from './lineFields.ts'
 
 /** What stays when nothing else fits. */
 const known = new Set<string>([...lineFields, 'audit'])
-const errMessagePoints = 512
 
 type Line = Record<string, unknown> & { msg?: unknown; err?: { code?: unknown; message?: unknown; stack?: unknown } }
 
@@ -35,7 +34,7 @@ function onlyKnown(line: Line): Line {
   const bare: Line = {}
   for (const [name, value] of Object.entries(line)) if (known.has(name)) bare[name] = value
   if (line.err) {
-    const message = [...String(line.err.message ?? '')].slice(0, errMessagePoints).join('')
+    const message = [...String(line.err.message ?? '')].slice(0, logErrMessagePointsMax).join('')
     bare.err = { code: line.err.code, message }
   }
   return bare

@@ -89,6 +89,7 @@ describe('what a broker limits', live, () => {
     await link.close()
 
     const slow = openCluster('east', set.east.bootstrap, account, { clientId: clients[1] })
+    t.after(() => slow.close())
     const topicCopies = Array.from({ length: partitions }, (_, partition) =>
       startCopy(slow, west, { part: { topic, partition, topicId }, to: { topic, partition } }),
     )
@@ -105,7 +106,6 @@ describe('what a broker limits', live, () => {
     )
     for (let partition = 0; partition < partitions; partition++)
       assert.deepEqual(await numbersOf(west, { topic, partition }), upTo(batchesEach * batchRecords))
-    await slow.close()
     assert.equal(account.heldBytes, 0)
   })
 
