@@ -11,6 +11,7 @@ import { openPlain } from '../../rig/openPlain.ts'
 import { offsetOf, readLog } from '../../rig/readLog.ts'
 import { makeCompacted, send, writePlain } from '../../rig/samples.ts'
 import { writeTransactions } from '../../rig/transactions.ts'
+import { javaTool } from './javaTool.ts'
 import { consumeAll } from './kafkajs.ts'
 import { type Ended, type JsonLine, millrace } from './millrace.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
@@ -100,6 +101,28 @@ describe('the mirror on real brokers', live, () => {
       ],
     )
     assert.deepEqual(summaryOf(ended), { ok: false, reason: 'until-end', records: 20 })
+  })
+
+  test('a checkpoint set by a tool of Kafka is where the next run begins, without one it is the start', async t => {
+    const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
+    const topic = 'hand-set'
+    await both(topic, 2)
+    const how = { seed: 1, timeMs, batches: 10, recordsPerBatch: 10, codec: 'none' } as const
+    for (const partition of [0, 1]) await writePlain(east, { topic, partition }, how, signal)
+    const run = () => millrace(args(topic, '--until-end', '--name', topic), signal).ended
+    const tool = (...more: string[]) => {
+      const group = ['--bootstrap-server', set.east.bootstrap, '--group', `millrace.${topic}`, '--topic', `${topic}:0`]
+      return javaTool('org.apache.kafka.tools.consumer.group.ConsumerGroupCommand', [...group, ...more])
+    }
+    assert.equal((await run()).code, 0)
+
+    await tool('--reset-offsets', '--to-offset', '40', '--execute')
+    const again = await run()
+    assert.equal(again.code, 0, again.stderr)
+    assert.deepEqual(summaryOf(again), { ok: true, reason: 'until-end', records: 60 })
+
+    await tool('--delete-offsets')
+    assert.deepEqual(summaryOf(await run()), { ok: true, reason: 'until-end', records: 100 })
   })
 
   test('MIRROR 13: SIGTERM in the middle ends with 0, and the next owner goes on: nothing lost, nothing twice', async t => {
