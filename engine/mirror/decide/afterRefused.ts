@@ -27,7 +27,11 @@ export function afterRefused(facts: RefusedFacts): AfterRefused {
   }
   if (code === 100) {
     const message = `${topic}/${partition}: the destination topic was deleted and made anew: ${text}`
-    return { code: 'destination-recreated', message, hint: 'stop, decide where to go on, then set or delete the offsets of the flow' }
+    return {
+      code: 'destination-recreated',
+      message,
+      hint: 'stop, decide where to go on, then set or delete the offsets of the flow',
+    }
   }
   if ((code === 10 || code === 18) && facts.records === 1) {
     const message = `${at}: one record of ${facts.bytes} bytes is larger than the destination accepts: ${text}`
