@@ -1,8 +1,9 @@
 import { type Fault, faultOf } from '../engine/errors.ts'
-import { progressLine, shownBytes } from '../engine/mirror/decide/progressLine.ts'
+import { count, progressLine, shownBytes } from '../engine/mirror/decide/progressLine.ts'
 import type { MirrorEvent } from '../engine/mirror/events.ts'
 import type { CopyReport, TopicReport } from '../engine/mirror/report.ts'
 import { showSafe } from '../engine/process/pretty.ts'
+import { tableOf } from './table.ts'
 
 export type Ending = { ok: boolean; reason: 'until-end' | 'signal' | 'error'; fault: Fault | null }
 
@@ -110,23 +111,19 @@ function rateMeter(): (
 }
 
 const titles = ['TOPIC', 'DESTINATION', 'PARTITIONS', 'RECORDS', 'BYTES', 'LAG', 'GAP', 'SKIPPED', 'STATE']
+const numbers = new Set(titles.slice(2, 8))
 
 function table(topics: TopicReport[]): string {
   const rows = topics.map(t => [
     t.topic,
     t.destination,
-    String(t.partitions),
-    String(t.records),
+    count(t.partitions),
+    count(t.records),
     shownBytes(t.bytes),
-    t.lagRecords === null ? '-' : String(t.lagRecords),
-    String(t.gapRecords),
-    String(t.skippedRecords),
+    t.lagRecords === null ? '-' : count(t.lagRecords),
+    count(t.gapRecords),
+    count(t.skippedRecords),
     t.state,
   ])
-  const all = [titles, ...rows]
-  const widths = titles.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0)))
-  const isNumber = (column: number) => column >= 2 && column <= 7
-  const cell = (text: string, column: number) =>
-    isNumber(column) ? text.padStart(widths[column] ?? 0) : text.padEnd(widths[column] ?? 0)
-  return all.map(row => `${row.map(cell).join('  ').trimEnd()}\n`).join('')
+  return tableOf(titles, rows, numbers)
 }

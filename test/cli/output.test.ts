@@ -76,7 +76,7 @@ test('at a terminal: one line on stderr, cut to the width, and a table on stdout
   output.end('f', report, { ok: false, reason: 'until-end', fault: null })
   assert.deepEqual(stdout.texts.join('').split('\n'), [
     'TOPIC   DESTINATION  PARTITIONS  RECORDS    BYTES  LAG  GAP  SKIPPED  STATE',
-    'orders  orders                4    12000  856 KiB    0  150        5  running',
+    'orders  orders                4   12,000  856 KiB    0  150        5  running',
     'x       x                     1        0      0 B    -    0        0  waiting',
     '',
   ])
