@@ -28,6 +28,8 @@ export class Sender {
   requests = 0
   /** The broker speaks only versions that name topics, not their ids. */
   byName = false
+  #open = 0
+  #silentSinceMs: number | null = null
 
   constructor(
     broker: number,
@@ -43,6 +45,11 @@ export class Sender {
 
   get fault(): SlotFault | null {
     return this.#slot.fault
+  }
+
+  /** Since when the broker has answered none of the open requests; null = none is open. */
+  get silentSinceMs(): number | null {
+    return this.#silentSinceMs
   }
 
   get swaps(): number {
@@ -143,6 +150,7 @@ export class Sender {
       this.#active.add(partition)
     }
     this.requests++
+    if (this.#open++ === 0) this.#silentSinceMs = now
     const question = { transactionalId: null, timeoutMs: produceTimeoutMs, topics: [...topics.values()] }
     const onWritten = () => {
       for (const batch of pinned) batch.unpin()
@@ -150,6 +158,7 @@ export class Sender {
     link.ask(produceApi, question, { timeoutMs: produceTimeoutMs + produceGraceMs, onWritten }).then(
       reply => this.#answered(reply.answer, picks),
       () => {
+        if (--this.#open === 0) this.#silentSinceMs = null
         for (const { partition, entry, queue } of picks.values()) partition.lost(queue, entry)
       },
     )
@@ -166,6 +175,7 @@ export class Sender {
 
   #answered(answer: ProduceAnswer, picks: Map<string, Pick>): void {
     this.#slot.good()
+    this.#silentSinceMs = --this.#open === 0 ? null : this.#clock.nowMs()
     if (answer.endpoints.length > 0) this.#onEndpoints(answer.endpoints)
     for (const topic of answer.topics) {
       for (const produced of topic.partitions) {

@@ -1,6 +1,6 @@
 import type { Crc } from '../../batch/crc.ts'
 import { MillraceError } from '../../errors.ts'
-import { backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
+import { answerLateMs, backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
 import type { BatchSink, Lane, Outcome, Part, Trouble } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify, troubleCode } from './decide/classify.ts'
@@ -237,13 +237,19 @@ export class Sink implements BatchSink {
   }
 
   #trouble(partition: SinkPartition): Trouble | null {
-    const slot = this.#senderOf(partition)?.fault ?? null
-    if (slot) {
-      const { error, sinceMs, tries, nextTryMs } = slot
+    const now = this.#cluster.clock.nowMs()
+    const sender = this.#senderOf(partition)
+    if (sender?.fault) {
+      const { error, sinceMs, tries, nextTryMs } = sender.fault
       return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
     }
+    // Also what could not be written yet behind a silent broker must not hold memory that others need (M-90).
+    const silentMs = sender?.silentSinceMs ?? null
+    if (sender && silentMs !== null && now - silentMs >= answerLateMs) {
+      const message = `${this.#cluster.name}: broker ${sender.broker} does not answer`
+      return { code: 'kafka-unreachable', kafka: null, message, sinceMs: silentMs, tries: 1, nextTryMs: now }
+    }
     if (partition.identity === null && this.#identityTrouble) return this.#identityTrouble
-    const now = this.#cluster.clock.nowMs()
     if (partition.missingSinceMs !== null) {
       const { topic, partition: number } = partition.part
       const error = this.#cluster.topicOf(topic)?.error ?? 3

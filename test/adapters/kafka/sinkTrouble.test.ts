@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linkBackOff, produceGraceMs, produceTimeoutMs, troubleShownAfterMs } from '../../../engine/limits.ts'
+import {
+  answerLateMs,
+  linkBackOff,
+  produceBytesMax,
+  produceGraceMs,
+  produceInFlightMax,
+  produceTimeoutMs,
+  troubleShownAfterMs,
+} from '../../../engine/limits.ts'
 import type { Lane } from '../../../engine/ports/kafka.ts'
 import { manualClock } from '../../fakes/clock.ts'
-import { batchOf, loose } from '../../fakes/kafka/batches.ts'
+import { batchOf, batchOfBytes, loose } from '../../fakes/kafka/batches.ts'
 import { fakeKafka } from '../../fakes/kafka/cluster.ts'
 
 function opened() {
@@ -62,5 +70,24 @@ test('a destination that takes connections and never answers is one trouble, who
   release()
   await clock.until(() => acked() === 2)
   assert.equal(lane.trouble(), null)
+  await end()
+})
+
+test('a partition that nothing was written of yet is in trouble too while its broker answers nobody', async () => {
+  const { clock, fake, open, acked, end } = opened()
+  fake.grow('t', 2)
+  const [first, behind] = [open(0), open(1)]
+  first.send(loose(batchOf(['a'])), null)
+  await clock.until(() => acked() === 1)
+  const release = fake.holdAnswers(0, 'Produce')
+  // Each takes a request of its own, and no more may be open.
+  for (let n = 0; n < produceInFlightMax; n++) first.send(loose(batchOfBytes(produceBytesMax)), null)
+  await clock.advance(0)
+  behind.send(loose(batchOfBytes(1_000)), null)
+  await clock.advance(2 * answerLateMs)
+  assert.deepEqual([first.trouble()?.code, behind.trouble()?.code], ['kafka-unreachable', 'kafka-unreachable'])
+  release()
+  await clock.until(() => acked() === produceInFlightMax + 2)
+  assert.deepEqual([first.trouble(), behind.trouble()], [null, null])
   await end()
 })
