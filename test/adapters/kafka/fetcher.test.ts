@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Answer } from '../../../engine/ports/kafka.ts'
 import { manualClock } from '../../fakes/clock.ts'
 import { batchOf, valuesOf } from '../../fakes/kafka/batches.ts'
 import { fakeKafka } from '../../fakes/kafka/cluster.ts'
@@ -60,5 +61,37 @@ test('a damaged batch that is fetched again does not hide that the log was cut m
   await clock.advance(600)
   const answer = await again
   assert.deepEqual(answer, { is: 'diverged', offset: 1n, epoch: 0 })
+  await fake.close()
+})
+
+test('KAFKA 22: after a throttled answer nothing is asked before its time, and it is no news of the log', async () => {
+  const clock = manualClock()
+  const fake = fakeKafka({ clock })
+  const { topicId } = fake.topic('t')
+  const stream = fake
+    .source({ isolation: 'read_committed', rack: null })
+    .open({ topic: 't', partition: 0, topicId }, start)
+  const first = stream.next(never)
+  await clock.until(() => fake.counts().fetches > 2)
+  await first
+  let answer: Answer | null = null
+  const next = stream.next(never).then(one => {
+    answer = one
+  })
+  fake.throttleNextFetch(7_000)
+  await clock.advance(600)
+  const { fetches } = fake.counts()
+  fake.write({ topic: 't', partition: 0 }, batchOf(['late']))
+  await clock.advance(6_000)
+  assert.equal(fake.counts().fetches, fetches)
+  assert.equal(answer, null)
+  assert.equal(stream.trouble(), null)
+  await clock.advance(1_000)
+  await next
+  const given = answer as Answer | null
+  assert.ok(given?.is === 'batches')
+  assert.deepEqual(given.batches.flatMap(valuesOf), ['late'])
+  for (const batch of given.batches) batch.release()
+  stream.close()
   await fake.close()
 })

@@ -5,6 +5,7 @@ import { initProducerIdApi } from '../../../engine/adapters/kafka/frames/initPro
 import { Link } from '../../../engine/adapters/kafka/link.ts'
 import { MemoryAccount } from '../../../engine/adapters/kafka/slab.ts'
 import { Writer } from '../../../engine/adapters/kafka/wire.ts'
+import { frameBytesMax } from '../../../engine/limits.ts'
 import { manualClock } from '../../fakes/clock.ts'
 import { FakeWire } from '../../fakes/kafka/wire.ts'
 
@@ -118,3 +119,18 @@ test('KAFKA 8: a large frame is copied only as far as it came with its length', 
   frame.release()
   link.end(null)
 })
+
+for (const length of [-1, 3, frameBytesMax + 1]) {
+  test(`a frame of ${length} bytes ends its link, and with it the question that waits`, async () => {
+    const { clock, wire, link } = linkOver(null)
+    const answer = assert.rejects(link.ask(initProducerIdApi, question, { timeoutMs: 1000 }), {
+      code: 'kafka-link-lost',
+    })
+    const head = Buffer.alloc(4)
+    head.writeInt32BE(length)
+    wire.deliver(head)
+    await clock.settle()
+    assert.equal(link.alive, false)
+    await answer
+  })
+}

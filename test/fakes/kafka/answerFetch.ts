@@ -23,7 +23,7 @@ type Given = {
   diverging: { epoch: number; endOffset: bigint } | null
   leader: { id: number; epoch: number } | null
 }
-type State = Pick<FakeState, 'topics' | 'topicById' | 'brokers'>
+type State = Pick<FakeState, 'topics' | 'topicById' | 'brokers' | 'throttleNextFetchMs'>
 
 export function readFetch(request: Request): FetchAsked {
   const { body: r, version } = request
@@ -53,6 +53,7 @@ export function readFetch(request: Request): FetchAsked {
 
 /** Nothing to say yet: no records, no error, no diverging log. */
 export function fetchWaits(state: State, broker: number, asked: FetchAsked): boolean {
+  if (state.throttleNextFetchMs > 0) return false
   for (const topic of asked.topics) {
     topic.topic = asked.version >= 13 ? state.topicById(topic.name) : state.topics.get(topic.name)
     for (const p of topic.partitions) {
@@ -64,6 +65,14 @@ export function fetchWaits(state: State, broker: number, asked: FetchAsked): boo
 }
 
 export function answerFetch(state: State, broker: number, asked: FetchAsked): Buffer[] {
+  if (state.throttleNextFetchMs > 0) {
+    const w = new Writer().i32(state.throttleNextFetchMs).i16(0).i32(0)
+    state.throttleNextFetchMs = 0
+    return w
+      .array([], () => {})
+      .tags()
+      .done()
+  }
   let room = asked.bytesMax
   let nothingYet = true
   const topics = asked.topics.map(topic => ({

@@ -40,6 +40,8 @@ export type FakeKafka = KafkaCluster & {
   loseAnswer(part: Part): void
   /** Answers of a broker (to one API, such as `Produce`, or to all) are kept back until the given function is called. */
   holdAnswers(broker: number, api?: string | null): () => void
+  /** The next Fetch is over its quota: the client must be silent for so long (W-25). */
+  throttleNextFetch(ms: number): void
   /** The next batch at or after the offset comes damaged, so many times. */
   corruptNextBatch(part: Part, from: bigint, times?: number): void
   /** Another broker leads. */
@@ -126,6 +128,10 @@ function vicesOf(state: FakeState, brokers: FakeBrokers) {
       void brokers.produceFaults.push({ part, code, taken }),
     loseAnswer: (part: Part) => brokers.loseNext(part),
     holdAnswers: (broker: number, api: string | null = null) => brokers.hold(broker, api),
+    throttleNextFetch(ms: number) {
+      state.throttleNextFetchMs = ms
+      state.changed()
+    },
     corruptNextBatch: (part: Part, from: bigint, times = 1) => state.place(part).log.corruptFrom(from, times),
     moveLeader: (part: Part, broker: number) => state.move(part, broker),
     resetLinks: (broker: number) => brokers.reset(broker),

@@ -20,6 +20,9 @@ export class FakeState {
     this.brokers = brokers
   }
 
+  /** The next Fetch is answered at once, with this and no topics. */
+  throttleNextFetchMs = 0
+
   producerId(): bigint {
     this.#producerId++
     return this.#producerId
