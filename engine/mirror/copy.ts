@@ -156,7 +156,7 @@ async function rounds(state: State, first: Units): Promise<void> {
   let found: Units | null = first
   for (;;) {
     const open = found === null || (await round(state, found)) > 0
-    if (how.untilEnd && !open) return
+    if (how.untilEnd && !open) return tellVanished(state, first)
     await pause(how.clock, how.untilEnd ? unitLookMs : topicsRefreshMs, ctx.stop)
     if (ctx.stop.aborted) return
     found = await lookAgain(state)
@@ -261,6 +261,18 @@ function tellFault(state: State, unit: Unit): void {
   if (state.told.get(keyOf(unit.part)) === said) return
   state.told.set(keyOf(unit.part), said)
   state.how.tell({ code, message, hint, topic, partition, offset, state: 'error' })
+}
+
+/** Selected at the first look and deleted before it could begin: nothing ends `ok` that was not copied. */
+function tellVanished(state: State, first: Units): void {
+  const { units, waiting, how } = state
+  const known = new Set([...units.keys(), ...waiting.map(keyOf)])
+  const gone = first.units.filter(plan => !known.has(keyOf(plan)))
+  waiting.push(...gone)
+  for (const topic of new Set(gone.map(plan => plan.topic))) {
+    const message = `${topic}: the source topic was deleted before its copy began`
+    how.tell({ code: 'source-missing', message, hint: 'leave it out, or make it anew', topic, state: 'waiting' })
+  }
 }
 
 /** Once per topic. */

@@ -47,3 +47,20 @@ test('a copy until the end whose destination topic is deleted on the way ends wi
     ['destination-missing'],
   )
 })
+
+test('a topic deleted between the first look and its start is named, and the copy does not end as if it were whole', async () => {
+  const mirror = prepared()
+  const release = mirror.east.holdAnswers(0, 'OffsetFetch')
+  await mirror.start()
+  mirror.east.deleteTopic('t')
+  release()
+  const report = await mirror.ended()
+  assert.deepEqual(
+    report.topics.map(({ topic, state, partitions }) => [topic, state, partitions]),
+    [['t', 'waiting', 2]],
+  )
+  assert.deepEqual(
+    mirror.events.map(event => [event.code, event.topic]),
+    [['source-missing', 't']],
+  )
+})
