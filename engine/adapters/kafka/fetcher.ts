@@ -3,6 +3,7 @@ import type { Crc } from '../../batch/crc.ts'
 import { nextOffset } from '../../batch/header.ts'
 import { type Walked, walk } from '../../batch/walk.ts'
 import {
+  answerLateMs,
   corruptTriesMax,
   fetchBytesMax,
   fetchBytesMin,
@@ -67,6 +68,8 @@ export class Fetcher {
   #turn = 0
   #cancelTimer: (() => void) | null = null
   requests = 0
+  /** The request that is open: over which link, and when its long poll is over. */
+  #open: { link: Link; dueMs: number } | null = null
   /** The broker speaks only versions that name topics, not their ids. */
   byName = false
   readonly #slabs: SlabWatch
@@ -85,6 +88,16 @@ export class Fetcher {
 
   get fault(): SlotFault | null {
     return this.#slot.fault
+  }
+
+  /**
+   * Since when the broker owes an answer, long before the request's own time-out; null = it does not. While sockets
+   * wait for memory it is not the broker who is late.
+   */
+  get lateSinceMs(): number | null {
+    if (!this.#open || this.#home.account.waiting > 0) return null
+    const sinceMs = Math.max(this.#open.dueMs, this.#open.link.lastReadMs)
+    return this.#home.nowMs() - sinceMs < answerLateMs ? null : sinceMs
   }
 
   get empty(): boolean {
@@ -181,10 +194,15 @@ export class Fetcher {
       }
     }
     this.#busy = true
+    this.#open = { link, dueMs: this.#home.nowMs() + question.maxWaitMs }
     this.requests++
     link.ask(fetchApi, question, { timeoutMs: question.maxWaitMs + fetchGraceMs }).then(
-      reply => this.#answered(reply, asked),
+      reply => {
+        this.#open = null
+        this.#answered(reply, asked)
+      },
       () => {
+        this.#open = null
         // The slot tells its fault and calls `pump` again when a link stands.
         this.#busy = false
         this.pump()

@@ -48,6 +48,8 @@ export class Link {
   /** When the SASL session ends on `clock.nowMs()`; null = never (W-22). */
   readonly sessionEndsAtMs: number | null
   throttledUntilMs = 0
+  /** When bytes came last; an answer that still comes in is not late. */
+  lastReadMs = Number.NEGATIVE_INFINITY
   #versions = new Map<number, number>()
   readonly #wire: Wire
   readonly #clock: Clock
@@ -164,6 +166,7 @@ export class Link {
   /** `bytes` have been written to `target()`. False: the socket is not to be read until `resume` (W-31). */
   read(bytes: number): boolean {
     this.counts.reads++
+    this.lastReadMs = this.#clock.nowMs()
     if (this.#cancelAsk) {
       // TLS gives what it has deciphered already, although the socket is paused.
       this.#late.push(Buffer.from(this.#given.subarray(0, bytes)))

@@ -252,10 +252,25 @@ export class Source implements BatchSource {
   #trouble(stream: SourceStream): Trouble | null {
     const slot = this.#fetcherOf(stream)?.fault ?? null
     const fault = slot ?? (stream.broker === null ? this.#cluster.fault : null)
-    if (!fault) return null
+    if (!fault) return this.#silence(stream)
     const { error, sinceMs, tries } = fault
     const nextTryMs = slot?.nextTryMs ?? this.#cluster.clock.nowMs()
     return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
+  }
+
+  /** A broker that is there and says nothing (W-76). */
+  #silence(stream: SourceStream): Trouble | null {
+    const sinceMs = this.#fetcherOf(stream)?.lateSinceMs ?? null
+    if (sinceMs === null) return null
+    const message = `${this.#cluster.name}: broker ${stream.broker} does not answer`
+    return {
+      code: 'kafka-unreachable',
+      kafka: null,
+      message,
+      sinceMs,
+      tries: 1,
+      nextTryMs: this.#cluster.clock.nowMs(),
+    }
   }
 
   /** W-45: where fetches go by name only Metadata tells that a topic was made anew. */
