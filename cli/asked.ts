@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { ClusterConfig } from '../engine/adapters/kafka/openKafka.ts'
 import { MillraceError } from '../engine/errors.ts'
 import { type Selection, selection, type TopicRules } from '../engine/flow/select.ts'
@@ -42,4 +43,14 @@ export function askedOf(flags: AskedFlags, words: readonly string[], command: st
 
 function invalid(text: string, hint: string): MillraceError {
   return new MillraceError('config-invalid', text, { hint })
+}
+
+/** The options that both commands have, before those of their own. */
+export function askOptions(command: Command): Command {
+  const each = (value: string, before: string[] = []) => [...before, value]
+  return command
+    .option('--from <host:port>', 'brokers of the source, with commas between')
+    .option('--to <host:port>', 'brokers of the destination, with commas between')
+    .option('--topics <pattern>', 'RE2 pattern that must match the whole name; may be given more than once', each)
+    .option('--exclude <pattern>', 'leave out what matches; may be given more than once', each)
 }

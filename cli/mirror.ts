@@ -14,7 +14,7 @@ import type { Log } from '../engine/ports/log.ts'
 import { startLogger } from '../engine/process/logger.ts'
 import { prettyLine } from '../engine/process/pretty.ts'
 import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
-import { type AskedFlags, askedOf } from './asked.ts'
+import { type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { startHealth } from './health.ts'
 import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
@@ -26,14 +26,8 @@ type Wanted = { from: ClusterConfig; to: ClusterConfig; spec: CopySpec; untilEnd
 
 /** `millrace mirror` (MIRROR M-100, §3.5). */
 export function addMirror(program: Command): Command {
-  const each = (value: string, before: string[] = []) => [...before, value]
-  return program
-    .command('mirror')
+  return askOptions(program.command('mirror'))
     .description('copy topics of one Kafka cluster to another, byte for byte')
-    .option('--from <host:port>', 'brokers of the source, with commas between')
-    .option('--to <host:port>', 'brokers of the destination, with commas between')
-    .option('--topics <pattern>', 'RE2 pattern that must match the whole name; may be given more than once', each)
-    .option('--exclude <pattern>', 'leave out what matches; may be given more than once', each)
     .option('--until-end', 'copy to the ends seen at the start, then end')
     .option('--name <flow>', 'name of the flow, whose checkpoints it goes on from (default: made of the cluster ids)')
     .option('-o, --output <format>', 'json: JSON lines also at a terminal')

@@ -13,7 +13,7 @@ import type { Clock } from '../engine/ports/clock.ts'
 import type { KafkaCluster } from '../engine/ports/kafka.ts'
 import { silent } from '../engine/ports/log.ts'
 import { startLife } from '../engine/process/stop.ts'
-import { type Asked, type AskedFlags, askedOf } from './asked.ts'
+import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { eraseLine, errorLines } from './output.ts'
 import { unfinished, verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
@@ -24,14 +24,8 @@ type Wanted = Asked & { sinceOffset: bigint | null; strict: boolean; json: boole
 
 /** `millrace mirror verify` (MIRROR M-101, §3.6). It reads and never writes. */
 export function addVerify(mirror: Command): Command {
-  const each = (value: string, before: string[] = []) => [...before, value]
-  return mirror
-    .command('verify')
+  return askOptions(mirror.command('verify'))
     .description('compare what a mirror has copied with its source, record by record')
-    .option('--from <host:port>', 'brokers of the source, with commas between')
-    .option('--to <host:port>', 'brokers of the destination, with commas between')
-    .option('--topics <pattern>', 'RE2 pattern that must match the whole name; may be given more than once', each)
-    .option('--exclude <pattern>', 'leave out what matches; may be given more than once', each)
     .option('--deep', 'read both sides up to the checkpoint and compare the records themselves')
     .option('--since-offset <n>', 'begin at this offset of the source')
     .option('--strict', 'repeated records are a bad result too')

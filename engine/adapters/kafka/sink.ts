@@ -9,9 +9,9 @@ import type { Endpoint } from './frames/api.ts'
 import { initProducerIdApi } from './frames/initProducerId.ts'
 import { Sender } from './sender.ts'
 import { type Identity, SinkLane, SinkPartition } from './sinkPartition.ts'
-import { LinkSlot } from './slot.ts'
+import { LinkSlot, troubleOf } from './slot.ts'
 
-/** Kafka's TRANSACTION_COORDINATOR-free producer ids need no time-out, but the field is there. */
+/** A producer without transactions needs no time-out, but the field is there. */
 const noTransactionTimeoutMs = 60_000
 
 /**
@@ -240,8 +240,7 @@ export class Sink implements BatchSink {
     const now = this.#cluster.clock.nowMs()
     const sender = this.#senderOf(partition)
     if (sender?.fault) {
-      const { error, sinceMs, tries, nextTryMs } = sender.fault
-      return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
+      return troubleOf(sender.fault, sender.fault.nextTryMs)
     }
     // Also what could not be written yet behind a silent broker must not hold memory that others need (M-90).
     const silentMs = sender?.silentSinceMs ?? null
@@ -261,7 +260,6 @@ export class Sink implements BatchSink {
     }
     const fault = partition.broker === null ? this.#cluster.fault : null
     if (!fault) return null
-    const { error, sinceMs, tries } = fault
-    return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs: now }
+    return troubleOf(fault, now)
   }
 }

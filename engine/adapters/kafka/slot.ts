@@ -1,6 +1,7 @@
 import { MillraceError } from '../../errors.ts'
 import { backOffMs, linkBackOff, sessionSwapJitter, sessionSwapShare, unitBackOff } from '../../limits.ts'
 import type { Chance, Clock } from '../../ports/clock.ts'
+import type { Trouble } from '../../ports/kafka.ts'
 import type { Link } from './link.ts'
 
 export type SlotFault = { error: MillraceError; sinceMs: number; tries: number; nextTryMs: number }
@@ -191,4 +192,10 @@ export class LinkSlot {
 
 function unreachable(cause: unknown): MillraceError {
   return new MillraceError('kafka-unreachable', String(cause), { retryable: true, cause })
+}
+
+/** What a stream or lane says of a fault of its link or cluster (W-76). */
+export function troubleOf(fault: Omit<SlotFault, 'nextTryMs'>, nextTryMs: number): Trouble {
+  const { error, sinceMs, tries } = fault
+  return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
 }

@@ -7,7 +7,7 @@ import { Fetcher } from './fetcher.ts'
 import type { FetchAnswer, FetchedPartition } from './frames/fetch.ts'
 import { listOffsetsApi } from './frames/listOffsets.ts'
 import type { MemoryAccount } from './slab.ts'
-import { LinkSlot } from './slot.ts'
+import { LinkSlot, troubleOf } from './slot.ts'
 import { SourceStream } from './stream.ts'
 
 /**
@@ -253,9 +253,7 @@ export class Source implements BatchSource {
     const slot = this.#fetcherOf(stream)?.fault ?? null
     const fault = slot ?? (stream.broker === null ? this.#cluster.fault : null)
     if (!fault) return this.#silence(stream)
-    const { error, sinceMs, tries } = fault
-    const nextTryMs = slot?.nextTryMs ?? this.#cluster.clock.nowMs()
-    return { code: error.code, kafka: error.kafka, message: error.message, sinceMs, tries, nextTryMs }
+    return troubleOf(fault, slot?.nextTryMs ?? this.#cluster.clock.nowMs())
   }
 
   /** A broker that is there and says nothing (W-76). */
