@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander'
+import { addConfig } from './configCommand.ts'
 import { addMirror } from './mirror.ts'
+import { addRun } from './run.ts'
 import { addVerify } from './verify.ts'
 import { version } from './version.ts'
 
@@ -12,6 +14,7 @@ const program = new Command('millrace')
   .showHelpAfterError('(millrace --help lists the commands)')
 
 addVerify(addMirror(program))
+addConfig(addRun(program))
 
 try {
   await program.parseAsync()

@@ -1,34 +1,41 @@
 import type { Command } from 'commander'
-import { kafkaMeasures } from '../engine/adapters/kafka/measures.ts'
-import { codec, crc32c } from '../engine/adapters/kafka/native.ts'
-import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
-import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
-import { machineClock } from '../engine/adapters/local/clock.ts'
-import { faultOf, MillraceError } from '../engine/errors.ts'
-import { logFlushAtExitMs, unitLookMs } from '../engine/limits.ts'
-import { type Copy, type CopySpec, openCopy } from '../engine/mirror/copy.ts'
-import type { MirrorEvent } from '../engine/mirror/events.ts'
-import type { CopyReport } from '../engine/mirror/report.ts'
-import type { Clock } from '../engine/ports/clock.ts'
-import type { Log } from '../engine/ports/log.ts'
-import { startLogger } from '../engine/process/logger.ts'
-import { prettyLine } from '../engine/process/pretty.ts'
-import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
-import { type AskedFlags, askedOf, askOptions } from './asked.ts'
+import { MillraceError } from '../engine/errors.ts'
+import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
+import { noTopic } from '../engine/flow/noTopic.ts'
+import { noOverlay } from '../engine/flow/overlay.ts'
+import { kinds } from '../engine/kinds.ts'
+import { firstLook } from '../engine/mirror/firstLook.ts'
+import { flowName } from '../engine/mirror/flowName.ts'
+import type { MirrorSpec } from '../engine/mirror/spec.ts'
+import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
+import { dryRun } from './dryRun.ts'
 import { exitCodeOf } from './exitCode.ts'
-import { startHealth } from './health.ts'
-import { type Ending, eraseLine, errorLines, type Output, outputTo } from './output.ts'
-import { version } from './version.ts'
-import { written } from './written.ts'
+import { errorLines } from './output.ts'
+import { type Around, type Opened, runFlows } from './runFlows.ts'
 
-type Flags = AskedFlags & { untilEnd?: true; output?: string }
-type Wanted = { from: ClusterConfig; to: ClusterConfig; spec: CopySpec; untilEnd: boolean; name: string | null }
+type Flags = AskedFlags & {
+  start?: string
+  naming?: string
+  compression?: string
+  create: boolean
+  untilEnd?: true
+  strict?: true
+  dryRun?: true
+  output?: string
+}
+type Wanted = Asked & { flags: Flags; json: boolean }
 
 /** `millrace mirror` (MIRROR M-100, §3.5). */
 export function addMirror(program: Command): Command {
   return askOptions(program.command('mirror'))
     .description('copy topics of one Kafka cluster to another, byte for byte')
+    .option('--start <where>', 'of what was never copied: earliest, latest or a time such as 2026-01-31T00:00:00Z')
+    .option('--naming <prefix>', 'put this before the names of topics at the destination')
+    .option('--compression <codec>', 'keep, none, gzip, snappy, lz4 or zstd (default: keep)')
+    .option('--no-create', 'do not create topics or partitions at the destination')
     .option('--until-end', 'copy to the ends seen at the start, then end')
+    .option('--strict', 'end with 5 when records were gone before they were read')
+    .option('--dry-run', 'say which topics would be copied, and where to; nothing is changed')
     .option('--name <flow>', 'name of the flow, whose checkpoints it goes on from (default: made of the cluster ids)')
     .option('-o, --output <format>', 'json: JSON lines also at a terminal')
     .showHelpAfterError('(millrace mirror --help lists the options and commands)')
@@ -38,111 +45,91 @@ export function addMirror(program: Command): Command {
 
 async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
   let wanted: Wanted
+  let spec: MirrorSpec
   try {
     wanted = wantedOf(flags, words)
+    spec = await specOf(wanted)
   } catch (error) {
     process.stderr.write(`${errorLines(error)}\n`)
     return exitCodeOf(error)
   }
-  const clock = machineClock()
-  const atTerminal = process.stderr.isTTY === true
-  const log = startLogger({
+  return await runFlows({
     svc: 'mirror',
-    task: String(process.pid),
-    container: '-',
-    level: 'info',
-    fd: 2,
-    clock,
-    chance: Math.random,
-    version,
-    ...(atTerminal ? { show: line => `${eraseLine}${prettyLine(line)}` } : {}),
+    json: wanted.json,
+    untilEnd: flags.untilEnd === true,
+    strict: flags.strict === true,
+    clusters: [wanted.from, wanted.to],
+    begin: (opened, around) => begin(wanted, spec, opened, around),
   })
-  const exit = (code: number) => {
-    log.flush()
-    process.exit(code)
-  }
-  endOnUncaught({ fatal: log.fatal, exit })
-  const life = startLife({ clock, log, exit })
-  process.stdout.on('error', () => life.begin(null))
-  const json = process.stdout.isTTY !== true || flags.output === 'json'
-  const output = outputTo(process.stdout, process.stderr, json)
-  // The machine's timers keep nobody alive, and between two tries no socket does.
-  const alive = setInterval(() => {}, 1 << 30)
-  const code = await run(wanted, { clock, log, life, output })
-  clearInterval(alive)
-  life.drained()
-  await Promise.all([written(process.stdout, AbortSignal.timeout(logFlushAtExitMs)), log.end(code)])
-  return code
 }
 
 /** Throws `config-invalid`. */
 function wantedOf(flags: Flags, words: readonly string[]): Wanted {
-  const { from, to, topics, name } = askedOf(flags, words, 'millrace mirror')
+  const asked = askedOf(flags, words, 'millrace mirror')
   if (flags.output !== undefined && flags.output !== 'json') {
     throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
   }
-  const spec: CopySpec = { topics, isolation: 'read_committed', gaps: 'continue' }
-  return { from, to, spec, untilEnd: flags.untilEnd === true, name }
+  return { ...asked, flags, json: process.stdout.isTTY !== true || flags.output === 'json' }
 }
 
-type Around = { clock: Clock; log: Log; life: Life; output: Output }
-
-async function run(wanted: Wanted, around: Around): Promise<number> {
-  const { clock, log, life, output } = around
-  const parts = { account: new MemoryAccount(), clock, chance: Math.random }
-  const from = openKafka(wanted.from, parts)
-  const to = openKafka(wanted.to, parts)
-  const measures = kafkaMeasures(parts.account, [
-    { name: wanted.from.name, counts: from.counts },
-    { name: wanted.to.name, counts: to.counts },
-  ])
-  const tell = (event: MirrorEvent) => {
-    const { message, ...fields } = event
-    log.warn(message, fields)
-    output.event(event, clock.wallMs())
-  }
-  let copy: Copy | null = null
-  let whole = true
-  let error: unknown = null
-  let cancel = () => {}
-  const health = await startHealth(() => copy, clock, measures)
-  log.info('listening', { url: health.url })
-  try {
-    const { spec, untilEnd, name } = wanted
-    const { stop, abort } = life
-    const how = { name, from, to, spec, untilEnd, clock, chance: Math.random, codec, crc: crc32c, stop, abort, tell }
-    copy = await openCopy(how)
-    cancel = showProgress(copy, around)
-    whole = (await copy.done).whole
-  } catch (caught) {
-    error = caught
-    if (!(caught instanceof MillraceError)) log.error('the copy ended with an error of our own', { err: caught })
-  } finally {
-    cancel()
-  }
-  const report = copy?.report() ?? null
-  const stopped = life.stop.aborted
-  const ending = endingOf({ error: copy === null && stopped ? null : error, report, stopped, whole })
-  output.end(copy?.flow ?? null, report, ending)
-  await Promise.all([from.close(), to.close(), health.close()])
-  if (ending.fault) return exitCodeOf(error)
-  return ending.ok ? 0 : 1
+/** The spec that the flags stand for, with the defaults of the file. Throws `config-invalid` that names the flag. */
+async function specOf({ from, to, topics, flags }: Wanted): Promise<MirrorSpec> {
+  const { mirrorSpec } = await import('../engine/mirror/spec.ts')
+  const found = mirrorSpec.safeParse({
+    from: from.name,
+    to: to.name,
+    topics,
+    ...(flags.start === undefined ? {} : { start: startOf(flags.start) }),
+    ...(flags.naming === undefined ? {} : { naming: { prefix: flags.naming } }),
+    ...(flags.compression === undefined ? {} : { compression: flags.compression }),
+    destination: { create: flags.create },
+  })
+  if (found.success) return found.data
+  const [issue] = found.error.issues
+  const flag = String(issue?.path[0] ?? '')
+  const given = flags[flag as keyof Flags]
+  throw new MillraceError('config-invalid', `--${flag}: found '${given}': ${issue?.message}`)
 }
 
-function endingOf(of: { error: unknown; report: CopyReport | null; stopped: boolean; whole: boolean }): Ending {
-  const { error, report, stopped, whole } = of
-  if (error !== null) return { ok: false, reason: 'error', fault: faultOf(error, 'kafka-protocol') }
-  // After a stop partitions that wait or were tried again are no fault of the command; those in error are.
-  const bad = stopped ? ['error', 'refused'] : ['error', 'refused', 'waiting']
-  const ok = whole && !(report?.topics.some(topic => bad.includes(topic.state)) ?? false)
-  return { ok, reason: stopped ? 'signal' : 'until-end', fault: null }
+function startOf(text: string): unknown {
+  if (text === 'earliest' || text === 'latest') return text
+  const timeMs = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isFinite(timeMs)) return { timeMs }
+  const expected = 'expected earliest, latest or a time such as 2026-01-31T00:00:00Z'
+  throw new MillraceError('config-invalid', `--start: ${expected}, found '${text}'`)
 }
 
-function showProgress(copy: Copy, { clock, output }: Around): () => void {
-  let cancel = clock.after(unitLookMs, show)
-  function show(): void {
-    cancel = clock.after(unitLookMs, show)
-    output.progress(copy.flow, copy.report(), { wallMs: clock.wallMs(), nowMs: clock.nowMs() })
+/** What is to run, when both clusters have answered: no broker for 30 s at the start ends the command (M-100). */
+async function begin(
+  { from, to, name, topics, select, flags, json }: Wanted,
+  spec: MirrorSpec,
+  opened: Opened,
+  around: Around,
+): Promise<ReadonlyMap<string, FlowPlan> | null> {
+  const { kafka } = opened
+  const { clock, life, tell } = around
+  const how = {
+    clock,
+    chance: Math.random,
+    stop: life.stop,
+    tell: (event: Parameters<typeof tell>[1]) => tell(null, event),
   }
-  return () => cancel()
+  const source = await firstLook(kafka(from.name), 'all', how)
+  const destination = await firstLook(kafka(to.name), [], how)
+  if (source.clusterId !== '' && source.clusterId === destination.clusterId && spec.naming === 'identity') {
+    const message = `source and destination are the same cluster ${source.clusterId}: a topic would be copied onto itself (M-21)`
+    throw new MillraceError('config-invalid', message, {
+      hint: '--from and --to must be two clusters, or every name must change: --naming PREFIX',
+    })
+  }
+  if (!source.topics.some(t => t.code === 0 && select(t.topic, t.internal).selected))
+    throw noTopic(topics.include, source.topics)
+  const flow = name ?? flowName(source.clusterId, destination.clusterId)
+  if (flags.dryRun) {
+    process.stdout.write(await dryRun(flow, spec, opened, around, json))
+    return null
+  }
+  const { mirror } = kinds
+  if (!mirror) return null
+  return new Map([[flow, { kind: mirror, spec, overlay: noOverlay }]])
 }

@@ -1,7 +1,7 @@
 import { type Fault, faultOf } from '../engine/errors.ts'
+import type { FlowEvent } from '../engine/flow/event.ts'
+import type { FlowReport, TopicReport } from '../engine/flow/report.ts'
 import { count, progressLine, shownBytes } from '../engine/mirror/decide/progressLine.ts'
-import type { MirrorEvent } from '../engine/mirror/events.ts'
-import type { CopyReport, TopicReport } from '../engine/mirror/report.ts'
 import { showSafe } from '../engine/process/pretty.ts'
 import { tableOf } from './table.ts'
 
@@ -9,10 +9,13 @@ export type Ending = { ok: boolean; reason: 'until-end' | 'signal' | 'error'; fa
 
 /** What the command shows (MIRROR §3.5). */
 export type Output = {
-  progress(flow: string, report: CopyReport, at: { wallMs: number; nowMs: number }): void
-  event(event: MirrorEvent, wallMs: number): void
-  end(flow: string | null, report: CopyReport | null, ending: Ending): void
+  progress(flows: readonly Reported[], at: { wallMs: number; nowMs: number }): void
+  /** `flow` null: of the whole process. */
+  event(flow: string | null, event: FlowEvent, wallMs: number): void
+  /** No flow: it did not come to run any. */
+  end(flows: readonly Reported[], ending: Ending): void
 }
+export type Reported = { flow: string; report: FlowReport }
 
 type Stream = { write(text: string): unknown; isTTY?: boolean; columns?: number; writableNeedDrain?: boolean }
 
@@ -28,33 +31,38 @@ function jsonLines(stdout: Stream): Output {
   const rates = rateMeter()
   const line = (fields: object) => stdout.write(`${JSON.stringify(fields, plain)}\n`)
   return {
-    progress(flow, report, at) {
-      // A reader that does not keep up misses how it was on the way; what would wait for it has no bound.
-      if (stdout.writableNeedDrain) return
-      const { topics, partitions, notRunning, lagRecords, lagSeconds, partitionsUnknown } = report
-      const { records, bytes, gapRecords, skippedRecords } = report
-      const { recordsPerSecond, bytesPerSecond } = rates(report, at.nowMs)
-      line({
-        type: 'progress',
-        at: new Date(at.wallMs).toISOString(),
-        flow,
-        topics: topics.length,
-        partitions,
-        notRunning,
-        recordsPerSecond: Math.round(recordsPerSecond),
-        bytesPerSecond: Math.round(bytesPerSecond),
-        lagRecords,
-        lagSeconds,
-        partitionsUnknown,
-        records,
-        bytes,
-        gapRecords,
-        skippedRecords,
-      })
+    progress(flows, at) {
+      for (const { flow, report } of flows) {
+        // A reader that does not keep up misses how it was on the way; what would wait for it has no bound.
+        if (stdout.writableNeedDrain) return
+        const { topics, partitions, notRunning, lagRecords, lagSeconds, partitionsUnknown } = report
+        const { records, bytes, gapRecords, skippedRecords } = report
+        const { recordsPerSecond, bytesPerSecond } = rates(flow, report, at.nowMs)
+        line({
+          type: 'progress',
+          at: new Date(at.wallMs).toISOString(),
+          flow,
+          topics: topics.length,
+          partitions,
+          notRunning,
+          recordsPerSecond: Math.round(recordsPerSecond),
+          bytesPerSecond: Math.round(bytesPerSecond),
+          lagRecords,
+          lagSeconds,
+          partitionsUnknown,
+          records,
+          bytes,
+          gapRecords,
+          skippedRecords,
+        })
+      }
     },
-    event: (event, wallMs) => void line({ type: 'event', at: new Date(wallMs).toISOString(), ...event }),
-    end(flow, report, { ok, reason, fault }) {
-      line({ type: 'summary', flow, ok, reason, error: fault, topics: report?.topics ?? [] })
+    event: (flow, event, wallMs) =>
+      void line({ type: 'event', at: new Date(wallMs).toISOString(), ...(flow === null ? {} : { flow }), ...event }),
+    end(flows, { ok, reason, fault }) {
+      const none = [{ flow: null, report: null }]
+      for (const { flow, report } of flows.length > 0 ? flows : none)
+        line({ type: 'summary', flow, ok, reason, error: fault, topics: report?.topics ?? [] })
     },
   }
 }
@@ -69,15 +77,19 @@ function plain(_name: string, value: unknown): unknown {
 function terminal(stdout: Stream, stderr: Stream): Output {
   const rates = rateMeter()
   return {
-    progress(flow, report, at) {
-      const line = progressLine(flow, report, rates(report, at.nowMs))
-      if (stderr.isTTY) stderr.write(`${eraseLine}${line.slice(0, (stderr.columns ?? 80) - 1)}`)
+    progress(flows, at) {
+      if (!stderr.isTTY) return
+      const lines = flows.map(({ flow, report }) => progressLine(flow, report, rates(flow, report, at.nowMs)))
+      stderr.write(`${eraseLine}${lines.join(' || ').slice(0, (stderr.columns ?? 80) - 1)}`)
     },
     event() {},
-    end(_flow, report, { fault }) {
+    end(flows, { fault }) {
       if (stderr.isTTY) stderr.write(eraseLine)
       if (fault) stderr.write(`${faultLines(fault)}\n`)
-      if (report) stdout.write(table(report.topics))
+      for (const { flow, report } of flows) {
+        if (flows.length > 1) stdout.write(`${flow}\n`)
+        stdout.write(table(report.topics))
+      }
     },
   }
 }
@@ -92,21 +104,22 @@ export function errorLines(error: unknown): string {
 }
 
 function rateMeter(): (
-  report: CopyReport,
+  flow: string,
+  report: FlowReport,
   nowMs: number,
 ) => {
   recordsPerSecond: number
   bytesPerSecond: number
 } {
-  let before = { records: 0, bytes: 0, nowMs: 0, known: false }
-  return ({ records, bytes }, nowMs) => {
-    const seconds = before.known ? Math.max(0.001, (nowMs - before.nowMs) / 1000) : 1
-    const rates = {
-      recordsPerSecond: (records - before.records) / seconds,
-      bytesPerSecond: (bytes - before.bytes) / seconds,
+  const last = new Map<string, { records: number; bytes: number; nowMs: number }>()
+  return (flow, { records, bytes }, nowMs) => {
+    const before = last.get(flow)
+    const seconds = before ? Math.max(0.001, (nowMs - before.nowMs) / 1000) : 1
+    last.set(flow, { records, bytes, nowMs })
+    return {
+      recordsPerSecond: (records - (before?.records ?? 0)) / seconds,
+      bytesPerSecond: (bytes - (before?.bytes ?? 0)) / seconds,
     }
-    before = { records, bytes, nowMs, known: true }
-    return rates
   }
 }
 

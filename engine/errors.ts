@@ -18,6 +18,7 @@ export const faultCodes = [
   'kafka-tls-refused',
   'kafka-unreachable',
   'kafka-version-unsupported',
+  'mirror-loop',
   'not-found',
   'record-too-large',
   'source-gap',

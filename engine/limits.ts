@@ -38,6 +38,8 @@ export const controlInFlightMax = 5
 /** A kafkajs admin client unused for so long is closed (W-3). */
 export const adminIdleMs = 60_000
 export const adminTimeoutMs = 30_000
+/** Topics whose configs are read with one request (W-77). */
+export const describeTopicsMax = 100
 /** How long before its session ends kafkajs logs in anew; its own 10 s would do so at once in short sessions, and be refused. */
 export const adminReauthenticateMs = 1_000
 
@@ -79,6 +81,8 @@ export const onePassBytesMin = 8 * 1024
 
 // Units (MIRROR M-90, M-93)
 export const troubleShownAfterMs = 5_000
+export const blockedAfterMs = 60_000
+export const stalledAfterMs = 300_000
 export const clusterUnreachableMs = 30_000
 /** How often each unit of a worker is looked at: trouble, states, rates. */
 export const unitLookMs = 1_000
@@ -94,6 +98,8 @@ export const topicGoneMs = 3 * topicsRefreshMs
 export const latencyBoundsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000]
 /** A commit without an answer for so long is given up for a newer one. */
 export const commitGiveUpMs = 10_000
+/** Commits after which a unit that leaves is let go without its last checkpoint stored. */
+export const settleTriesMax = 3
 /** How often a command looks whether somebody else moves its checkpoints (M-100). */
 export const checkpointsCompareMs = 10_000
 
@@ -123,3 +129,41 @@ export const verifyLookAheadRecordsMax = 100_000
 export const verifyKeysMax = 200_000
 /** How often a reader that waits looks whether its stream is in trouble. */
 export const troubleLookMs = 1_000
+
+// Chores of a flow (COORDINATION C-91, C-94)
+/** What cannot be mended by trying again soon: a refused right of another kind, a bad setting. */
+export const slowBackOff: BackOff = { firstMs: 60_000, lastMs: 60 * 60_000, jitter: 0.2 }
+/** A flow is steered again so often although nothing was seen anew. */
+export const steerMs = 1_000
+/** A fault that goes on is said again after so long. */
+export const saidAgainMs = 60_000
+/** Pieces of one action: some seconds' work. */
+export const actionTopicsMax = 100
+/** A new owner stores its checkpoints for so long although they have not changed: a late commit is buried (C-11). */
+export const ownerCommitsMs = 60_000
+
+// Provenance (MIRROR M-21, §3.3)
+/** Below what a topic takes by default, 1 MiB. */
+export const provenanceBatchBytesMax = 900 * 1024
+/** What was there when the ends were read comes at once; later than the patience of a stream, which tells why. */
+export const provenanceSilenceMs = 40_000
+
+// Leader's side of a mirror (MIRROR M-14, M-25)
+/** A topic that is absent in so many looks in a row is deleted. */
+export const topicGoneLooks = 3
+export const configsLookMs = 60_000
+/** What one OffsetCommit holds (M-70, W-75). */
+export const firstStartsMax = commitPartitionsMax
+/** A chore that gets no answer for so long is set aside. */
+export const performTimeoutMs = 30_000
+
+// Configuration (DESIGN §7)
+/** Longer words are compared with nothing when somebody is told what he may have meant. */
+export const wordCharactersMax = 80
+export const configPartitionMax = 99_999
+export const configDepthMax = 100
+export const configBytesMax = 1024 * 1024
+export const configLookMs = 1_000
+/** DESIGN §4: an edited file is taken in so long after its last change. */
+export const configSettledMs = 2_000
+export const configShownCharactersMax = 60

@@ -53,7 +53,7 @@ export async function send(
 ): Promise<void> {
   const refused = new AbortController()
   const lane = cluster.sink.open<null>(
-    to,
+    { ...to, topicId: '' },
     () => true,
     outcome => {
       if (outcome.is === 'acked') return

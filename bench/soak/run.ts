@@ -160,7 +160,7 @@ function write(
     let open = 0
     let turn = partition
     const lane = source.sink.open<number>(
-      { topic, partition },
+      { topic, partition, topicId: '' },
       () => !signal.aborted,
       outcome => {
         if (outcome.is !== 'acked') return reject(new Error(`writing to ${topic}/${partition}: ${outcome.is}`))

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js'
 import { MillraceError } from '../errors.ts'
 import { nearNamesMax } from '../limits.ts'
+import { distance } from './nearest.ts'
 
 /**
  * The `not-found` of patterns that select no topic. Its hint gives the names that somebody who wrote them may have
@@ -34,18 +35,4 @@ function isNear(pattern: string, name: string): boolean {
   const mayDiffer = Math.floor(name.length / 4)
   if (Math.abs(pattern.length - name.length) > mayDiffer) return false
   return distance(pattern.toLowerCase(), name.toLowerCase()) <= mayDiffer
-}
-
-/** Levenshtein's: how many characters must be put in, taken out or changed. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

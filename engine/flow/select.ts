@@ -1,6 +1,7 @@
-import { RE2JS, RE2JSSyntaxException } from 're2js'
+import type { RE2JS } from 're2js'
 import { MillraceError } from '../errors.ts'
-import { patternCharactersMax, patternsMax } from '../limits.ts'
+import { patternsMax } from '../limits.ts'
+import { compile } from './pattern.ts'
 
 /** Which topics a flow takes (M-10). Patterns are RE2, must match the whole name, and tell capitals apart. */
 export type TopicRules = { include: readonly string[]; exclude: readonly string[]; names: readonly string[] }
@@ -35,7 +36,8 @@ export function selection(rules: TopicRules, overlay: Overlay = new Map(), calle
   }
 }
 
-function neverSelected(topic: string): boolean {
+/** M-11: Kafka's own three and our two, which are neither a source nor a destination of anything. */
+export function neverSelected(topic: string): boolean {
   return never.has(topic) || neverPrefixes.some(prefix => topic.startsWith(prefix))
 }
 
@@ -50,49 +52,5 @@ function compiled(patterns: readonly string[], path: string): RE2JS[] {
   if (patterns.length > patternsMax) {
     throw new MillraceError('config-invalid', `${path}: ${patterns.length} patterns, at most ${patternsMax} (M-10)`)
   }
-  return patterns.map(pattern => compile(pattern, path))
-}
-
-function compile(pattern: string, path: string): RE2JS {
-  if (pattern.length > patternCharactersMax) {
-    const text = `${path}: a pattern of ${pattern.length} characters, at most ${patternCharactersMax} (M-10)`
-    throw new MillraceError('config-invalid', text)
-  }
-  try {
-    return RE2JS.compile(pattern)
-  } catch (cause) {
-    if (!(cause instanceof RE2JSSyntaxException)) throw cause
-    const piece = cause.getPattern()
-    const position = positionOf(piece, pattern)
-    throw new MillraceError(
-      'config-invalid',
-      `${path}: '${pattern}' is no RE2 pattern: ${cause.getDescription()} at position ${position + 1} (M-10)`,
-      { cause, hint: hintFor(piece) },
-    )
-  }
-}
-
-/**
- * The piece is all that the library tells of the place; a fault at the very end names none, and of a parenthesis that
- * does not close the piece is the whole pattern: then it is the last one that is open.
- */
-function positionOf(piece: string | null, pattern: string): number {
-  if (piece === null) return pattern.length
-  if (piece !== pattern) return Math.max(0, pattern.indexOf(piece))
-  const open: number[] = []
-  let inClass = false
-  for (let at = 0; at < pattern.length; at++) {
-    const c = pattern[at]
-    if (c === '\\') at++
-    else if (inClass) inClass = c !== ']'
-    else if (c === '[') inClass = true
-    else if (c === '(') open.push(at)
-    else if (c === ')') open.pop()
-  }
-  return open.at(-1) ?? 0
-}
-
-function hintFor(piece: string | null): string {
-  if (piece !== null && /^\(\?<?[=!]/.test(piece)) return 'lookahead and lookbehind are not in RE2'
-  return 'the syntax is that of RE2, and the pattern must match the whole name'
+  return patterns.map(pattern => compile(pattern, path, 'M-10'))
 }

@@ -1,32 +1,22 @@
 import { MillraceError } from '../errors.ts'
+import type { Tell } from '../flow/event.ts'
+import { unitName } from '../flow/unitName.ts'
 import { checkpointEpoch, checkpointOf } from '../flow/window.ts'
-import { checkpointAgainMs, checkpointsCompareMs, commitGiveUpMs } from '../limits.ts'
+import { checkpointAgainMs, checkpointsCompareMs, commitGiveUpMs, ownerCommitsMs, settleTriesMax } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CheckpointStore, Entry } from '../ports/kafka.ts'
 import { checkpointText } from './decide/checkpointMetadata.ts'
-import type { Tell } from './events.ts'
 import type { Unit } from './run.ts'
-import { keyOf } from './start.ts'
 
 export type Checkpoints = {
-  /**
-   * Stores where new units begin, all in one commit, so that a crash leaves all or none (M-70). Only those that are
-   * `committed` then may run, else offsets that are gone at the next start would look as if they had never been.
-   */
-  begin(fresh: Unit[], signal: AbortSignal): Promise<void>
   /** Stores what has changed, or not for 12 h, unless that is being done; called each interval. */
   commit(): void
-  /** Stores what has changed, and waits for it. False: not all of it is stored. */
-  finish(signal: AbortSignal): Promise<boolean>
+  /** Until this unit's checkpoint is stored; with others that wait for theirs in one request. False: given up. */
+  settle(unit: Unit, signal: AbortSignal): Promise<boolean>
 }
 
 type Changed = { unit: Unit; entry: Entry }
-
-/**
- * The checkpoints of a flow's units as committed offsets of its group (M-42): all that have changed in one call, so
- * that thousands of partitions cost one request (W-75). `fatal` is called when somebody else moves them (M-100).
- */
-export function flowCheckpoints(how: {
+type How = {
   store: CheckpointStore
   group: string
   units: ReadonlyMap<string, Unit>
@@ -34,15 +24,22 @@ export function flowCheckpoints(how: {
   clock: Clock
   tell: Tell
   fatal: (error: unknown) => void
-}): Checkpoints {
+}
+
+/**
+ * The checkpoints of a flow's units as committed offsets of its group (M-42): all that have changed in one call, so
+ * that thousands of partitions cost one request (W-75). `fatal` is called when somebody else moves them (M-100).
+ */
+export function flowCheckpoints(how: How): Checkpoints {
   const { store, group, units, mayWrite, clock } = how
-  const told = new Set<string>()
+  const tellRefused = refusedTeller(how)
+  /** Their topic is not at the source: there is nothing to store of them (M-14). */
+  const gone = new Set<Unit>()
   let busy: { abort: AbortController; sinceMs: number; done: Promise<void> } | null = null
   let comparedMs = clock.nowMs()
-  let finishing = false
   let suspects = new Set<Unit>()
 
-  async function save(all: Changed[], signal: AbortSignal): Promise<boolean> {
+  async function save(all: Changed[], signal: AbortSignal): Promise<void> {
     const nowMs = clock.nowMs()
     for (const { unit } of all) {
       unit.commitSinceMs ??= nowMs
@@ -50,18 +47,18 @@ export function flowCheckpoints(how: {
       unit.committed = null
     }
     const entries = all.map(one => one.entry)
-    const refused = new Map((await store.save(group, entries, mayWrite, signal)).map(r => [keyOf(r.part), r.code]))
+    const refused = new Map((await store.save(group, entries, mayWrite, signal)).map(r => [unitName(r.part), r.code]))
     for (const { unit, entry } of all) {
-      if (refused.has(keyOf(entry))) continue
-      unit.committed = entry.offset
-      unit.committedMs = clock.nowMs()
-      unit.commitSinceMs = null
+      const code = refused.get(unitName(entry))
+      if (code === 'source-missing') gone.add(unit)
+      else gone.delete(unit)
+      if (code === undefined) {
+        unit.committed = entry.offset
+        unit.committedMs = clock.nowMs()
+      }
+      if (code === undefined || code === 'source-missing') unit.commitSinceMs = null
     }
-    for (const code of new Set(refused.values())) {
-      if (!told.has(code)) how.tell(refusedEvent(code, group, refused.size))
-      told.add(code)
-    }
-    return refused.size === 0
+    tellRefused(refused)
   }
 
   /**
@@ -73,8 +70,8 @@ export function flowCheckpoints(how: {
     const before = suspects
     suspects = new Set()
     for (const entry of await store.load(group, 'all', signal)) {
-      const unit = units.get(keyOf(entry))
-      if (!unit || unit.committed === null || unit.committed === entry.offset) continue
+      const unit = units.get(unitName(entry))
+      if (!unit?.held || unit.committed === null || unit.committed === entry.offset) continue
       if (before.has(unit)) throw twice(unit, entry.offset, group)
       suspects.add(unit)
       unit.committed = null
@@ -93,12 +90,7 @@ export function flowCheckpoints(how: {
   }
 
   return {
-    async begin(fresh, signal) {
-      if (fresh.length > 0) await save(fresh.map(changed), signal)
-    },
     commit() {
-      // Nothing may be begun beside the last one: it could land after it.
-      if (finishing) return
       const nowMs = clock.nowMs()
       if (busy) {
         if (nowMs - busy.sinceMs > commitGiveUpMs) busy.abort.abort()
@@ -111,36 +103,51 @@ export function flowCheckpoints(how: {
       const all = changedOf(units.values(), nowMs)
       if (all.length > 0) start(signal => save(all, signal))
     },
-    async finish(signal) {
-      finishing = true
-      busy?.abort.abort()
-      await busy?.done
-      const all = changedOf(units.values(), clock.nowMs())
-      if (all.length === 0) return true
-      try {
-        return await save(all, signal)
-      } catch (error) {
-        if (signal.aborted) return false
-        throw error
+    async settle(unit, signal) {
+      const giveUp = () => busy?.abort.abort()
+      signal.addEventListener('abort', giveUp)
+      // The first may be an older one that is under way; `save` itself tries until it is told to stop.
+      for (let tries = 0; tries < settleTriesMax && !signal.aborted && isChanged(unit); tries++) {
+        if (!busy) start(now => save(changedOf(units.values(), clock.nowMs()), now))
+        await busy?.done
       }
+      signal.removeEventListener('abort', giveUp)
+      return gone.has(unit) || !isChanged(unit)
     },
   }
 }
 
 /**
  * Also what has not changed for long: Kafka forgets the offsets of a group without members a week after their last
- * commit (M-43). Of a checkpoint found at the start nobody knows the age, so it is stored once.
+ * commit (M-43). Of a checkpoint found at the start nobody knows the age, so it is stored once; and for a minute each
+ * time, so that a late commit of its owner before is buried (C-11).
  */
 function changedOf(units: Iterable<Unit>, nowMs: number): Changed[] {
   const all: Changed[] = []
   for (const unit of units) {
-    // What was stored tells at the next start that the destination is another one (M-16).
-    if (unit.fault?.code === 'destination-recreated') continue
+    if (!unit.held || keepsStored(unit)) continue
     const old = unit.committedMs === null || nowMs - unit.committedMs >= checkpointAgainMs
-    if (old || checkpointOf(unit.window) !== unit.committed) all.push(changed(unit))
+    const isNew = nowMs - unit.ownedSinceMs < ownerCommitsMs
+    if (old || isNew || isChanged(unit)) all.push(changed(unit))
   }
   return all
 }
+
+function isChanged(unit: Unit): boolean {
+  return !keepsStored(unit) && checkpointOf(unit.window) !== unit.committed
+}
+
+/** What is stored tells at the next start that the destination is another one (M-16), or that somebody must decide. */
+function keepsStored(unit: Unit): boolean {
+  return unit.fault !== null && keptFaults.has(unit.fault.code)
+}
+const keptFaults = new Set([
+  'destination-recreated',
+  'checkpoint-lost',
+  'source-gap',
+  'source-truncated',
+  'topic-recreated',
+])
 
 function changed(unit: Unit): Changed {
   const offset = checkpointOf(unit.window)
@@ -150,6 +157,17 @@ function changed(unit: Unit): Changed {
   return { unit, entry: { ...unit.part, offset, epoch, metadata } }
 }
 
+/** Once for each code. Whoever reads a topic says that it is not there. */
+function refusedTeller({ tell, group }: How): (refused: ReadonlyMap<string, string>) => void {
+  const told = new Set<string>(['source-missing'])
+  return refused => {
+    for (const code of new Set(refused.values())) {
+      if (!told.has(code)) tell(refusedEvent(code, group, refused.size))
+      told.add(code)
+    }
+  }
+}
+
 function refusedEvent(code: string, group: string, partitions: number): Parameters<Tell>[0] {
   const message = `checkpoints of group ${group} are not stored; copying goes on, and a restart would repeat`
   const hint = code === 'group-in-use' ? `stop the consumer in group ${group} or give the flow another name` : null
@@ -157,7 +175,7 @@ function refusedEvent(code: string, group: string, partitions: number): Paramete
 }
 
 function twice(unit: Unit, stored: bigint, group: string): MillraceError {
-  const message = `${keyOf(unit.part)}: the checkpoint of group ${group} moved from ${unit.committed} to ${stored}`
+  const message = `${unitName(unit.part)}: the checkpoint of group ${group} moved from ${unit.committed} to ${stored}`
   return new MillraceError('flow-runs-twice', message, { hint: 'stop one of the two, or give one another --name' })
 }
 

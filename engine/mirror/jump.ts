@@ -1,11 +1,11 @@
 import { MillraceError } from '../errors.ts'
+import { pause } from '../flow/pause.ts'
 import { outOfRange, type Placed, type PositionEvent } from '../flow/position.ts'
+import { unlessAborted } from '../flow/unlessAborted.ts'
 import { restart } from '../flow/window.ts'
 import { backOffMs, linkBackOff } from '../limits.ts'
 import type { Answer } from '../ports/kafka.ts'
-import { pause } from './pause.ts'
 import { drained, type Run, type Unit } from './run.ts'
-import { unlessAborted } from './unlessAborted.ts'
 
 type Obstacle = Exclude<Answer, { is: 'batches' }>
 

@@ -1,45 +1,167 @@
-import { MillraceError } from '../errors.ts'
-import { backOffMs, clusterUnreachableMs, linkBackOff } from '../limits.ts'
-import type { Chance, Clock } from '../ports/clock.ts'
-import type { ClusterView, KafkaCluster } from '../ports/kafka.ts'
-import type { Tell } from './events.ts'
-import { pause } from './pause.ts'
-import { unlessAborted } from './unlessAborted.ts'
+import type { SteerContext } from '../flow/contract.ts'
+import { selection } from '../flow/select.ts'
+import { unitName } from '../flow/unitName.ts'
+import { within } from '../flow/within.ts'
+import { configsLookMs, performTimeoutMs, topicGoneLooks } from '../limits.ts'
+import type { ClusterView, Entry, KafkaCluster, TopicConfig, TopicView } from '../ports/kafka.ts'
+import { type DestinationNames, destinationNames } from './decide/destinationNames.ts'
+import type { Provenance } from './decide/provenance.ts'
+import { type ProvenanceRead, provenanceTopicName, readProvenance } from './provenanceTopic.ts'
+import type { MirrorSpec } from './spec.ts'
 
-type How = { clock: Clock; chance: Chance; stop: AbortSignal; tell: Tell }
+export type Configs = {
+  atMs: number
+  source: ReadonlyMap<string, TopicConfig[]>
+  destination: ReadonlyMap<string, TopicConfig[]>
+}
 
-/**
- * The first look at a cluster: tried for 30 s, then the last error is thrown (M-100). What trying again cannot mend is
- * thrown at once.
- */
-export async function firstLook(cluster: KafkaCluster, topics: string[] | 'all', how: How): Promise<ClusterView> {
-  const { clock, chance, stop, tell } = how
-  const late = new AbortController()
-  const cancel = clock.after(clusterUnreachableMs, () => late.abort())
-  const ends = AbortSignal.any([late.signal, stop])
-  let last: unknown = new MillraceError('kafka-unreachable', `no answer within ${clusterUnreachableMs / 1000} s`)
-  try {
-    for (let tries = 1; ; tries++) {
-      const looked = await unlessAborted(attempt(cluster, topics), ends)
-      if (looked !== null && 'view' in looked) return looked.view
-      if (looked !== null) last = looked.error
-      if (looked === null || !(last instanceof MillraceError) || !last.retryable) throw last
-      if (tries === 1) tell({ code: last.code, message: last.message, hint: last.hint, state: 'unavailable' })
-      await pause(clock, backOffMs(linkBackOff, tries, chance), ends)
-      if (ends.aborted) throw last
-    }
-  } finally {
-    cancel()
+/** What the leader of a mirror knows of both clusters (M-5). Topics are by their source names unless said. */
+export type MirrorLook = {
+  source: ClusterView
+  destination: ClusterView
+  /** Selected and there, or absent for less than three looks (M-14): then as they were last seen. */
+  topics: ReadonlyMap<string, TopicView>
+  /** Looks in a row in which a selected topic was absent. */
+  absent: ReadonlyMap<string, number>
+  names: DestinationNames
+  /** Committed offsets of the flow's group, by unit; since when they have stood, on the monotonic clock. */
+  offsets: ReadonlyMap<string, Entry & { sinceMs: number | null }>
+  /** Provenance of this flow, by destination topic; null with `loopGuard: off`. */
+  ours: ReadonlyMap<string, Provenance> | null
+  upstream: readonly Provenance[]
+  read: { ours: ProvenanceRead; upstream: ProvenanceRead } | null
+  configs: Configs
+}
+
+/** Reads what `steer` and `units` must know, in this order: our own provenance before that of the source (M-21). */
+export async function lookAtClusters(
+  spec: MirrorSpec,
+  ctx: SteerContext,
+  before: MirrorLook | null,
+): Promise<MirrorLook> {
+  const from = ctx.kafka(spec.from)
+  const to = ctx.kafka(spec.to)
+  const [source, destination] = await Promise.all([from.admin.look('all'), to.admin.look('all')])
+  const { topics, absent } = selectedTopics(spec, source, before, ctx)
+  const existing = new Set(destination.topics.filter(t => t.code === 0).map(t => t.topic))
+  const sameCluster = source.clusterId !== '' && source.clusterId === destination.clusterId
+  const selected = selection(spec.topics)
+  const names = destinationNames([...topics.keys()], spec.naming, existing, sameCluster ? selected : null)
+  const group = `millrace.${ctx.flow}`
+  const entries = await within(ctx, performTimeoutMs, signal => from.checkpoints.load(group, 'all', signal))
+  const read = spec.loopGuard === 'off' ? null : await provenance({ ctx, from, to, source, destination, before })
+  return {
+    source,
+    destination,
+    topics,
+    absent,
+    names,
+    offsets: offsetsOf(entries, ctx.clock.nowMs(), before),
+    ours: read && byTopic(read.ours, ctx.flow),
+    upstream: read ? [...read.upstream.records.values()] : [],
+    read,
+    configs: await configsOf(spec, { ctx, from, to, topics, names, existing, before }),
   }
 }
 
-async function attempt(
-  cluster: KafkaCluster,
-  topics: string[] | 'all',
-): Promise<{ view: ClusterView } | { error: unknown }> {
-  try {
-    return { view: await cluster.admin.look(topics) }
-  } catch (error) {
-    return { error }
+/** A topic that is not there is kept as it was for some looks: a broker that has just started may not know it yet. */
+function selectedTopics(
+  spec: MirrorSpec,
+  source: ClusterView,
+  before: MirrorLook | null,
+  ctx: SteerContext,
+): Pick<MirrorLook, 'topics' | 'absent'> {
+  const selected = selection(spec.topics)
+  const topics = new Map<string, TopicView>()
+  const absent = new Map<string, number>()
+  const there = new Map(source.topics.map(t => [t.topic, t]))
+  for (const t of source.topics) {
+    if (!selected(t.topic, t.internal).selected) continue
+    // An answer with an error does not count, neither way.
+    const known = t.code === 0 ? t : before?.topics.get(t.topic)
+    if (known) topics.set(t.topic, known)
   }
+  for (const [topic, known] of before?.topics ?? []) {
+    if (there.has(topic) || !selected(topic, known.internal).selected) continue
+    const looks = (before?.absent.get(topic) ?? 0) + 1
+    if (looks === topicGoneLooks) {
+      const message = `${topic}: the source topic was deleted; what was copied of it stays`
+      ctx.tell({ code: 'source-topic-deleted', message, topic, partitions: known.partitions.length })
+    }
+    // A copy until the end answers for all that it found at its start.
+    if (looks >= topicGoneLooks && !ctx.untilEnd) continue
+    topics.set(topic, known)
+    absent.set(topic, looks)
+  }
+  return { topics: new Map([...topics].sort(([a], [b]) => (a < b ? -1 : 1))), absent }
+}
+
+function offsetsOf(entries: readonly Entry[], nowMs: number, before: MirrorLook | null): MirrorLook['offsets'] {
+  return new Map(
+    entries.map(entry => {
+      const old = before?.offsets.get(unitName(entry))
+      // At the first look nobody knows how long it has stood.
+      const sinceMs = before === null ? null : old?.offset === entry.offset ? old.sinceMs : nowMs
+      return [unitName(entry), { ...entry, sinceMs }]
+    }),
+  )
+}
+
+async function provenance(how: {
+  ctx: SteerContext
+  from: KafkaCluster
+  to: KafkaCluster
+  source: ClusterView
+  destination: ClusterView
+  before: MirrorLook | null
+}): Promise<NonNullable<MirrorLook['read']>> {
+  const { ctx, from, to, source, destination, before } = how
+  const { codec, clock, signal } = ctx
+  const reading = { codec, clock, signal }
+  const own = [provenanceTopicName(ctx.flow)]
+  const ours = await readProvenance(to, destination, own, before?.read?.ours ?? null, reading)
+  const upstream = await readProvenance(from, source, 'all', before?.read?.upstream ?? null, reading)
+  return { ours, upstream }
+}
+
+function byTopic(read: ProvenanceRead, flow: string): ReadonlyMap<string, Provenance> {
+  return new Map([...read.records.values()].filter(p => p.flow === flow).map(p => [p.topic, p]))
+}
+
+/** Each minute, and for topics of which nothing is known (M-25). */
+async function configsOf(
+  spec: MirrorSpec,
+  how: {
+    ctx: SteerContext
+    from: KafkaCluster
+    to: KafkaCluster
+    topics: ReadonlyMap<string, TopicView>
+    names: DestinationNames
+    existing: ReadonlySet<string>
+    before: MirrorLook | null
+  },
+): Promise<Configs> {
+  const nowMs = how.ctx.clock.nowMs()
+  const old = how.before?.configs ?? null
+  const fresh = old !== null && nowMs - old.atMs < configsLookMs
+  const { create, config } = spec.destination
+  const named = [...how.names.names]
+  const sources = named.filter(([, to]) => config.sync || (create && !how.existing.has(to))).map(([topic]) => topic)
+  const targets = config.sync || create ? named.map(([, to]) => to).filter(to => how.existing.has(to)) : []
+  const missing = (names: string[], known: ReadonlyMap<string, unknown> | undefined) =>
+    fresh ? names.filter(name => !known?.has(name)) : names
+  const [source, destination] = await Promise.all([
+    asked(how.from, missing(sources, old?.source)),
+    asked(how.to, missing(targets, old?.destination)),
+  ])
+  if (!fresh) return { atMs: nowMs, source, destination }
+  return {
+    atMs: old.atMs,
+    source: new Map([...old.source, ...source]),
+    destination: new Map([...old.destination, ...destination]),
+  }
+}
+
+async function asked(cluster: KafkaCluster, topics: string[]): Promise<Map<string, TopicConfig[]>> {
+  return topics.length === 0 ? new Map() : await cluster.admin.topicConfigs(topics)
 }

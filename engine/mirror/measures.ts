@@ -3,20 +3,22 @@ import { checkpointOf } from '../flow/window.ts'
 import { latencyBoundsMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Measure, Sample } from '../ports/metrics.ts'
-import type { Copy } from './copy.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
+import type { MirrorWorker } from './worker.ts'
 
 type Labels = Record<string, string>
 
-/** Metrics of a copy (M-96). Lag = LSO − checkpoint; what is not known is absent, never 0, never negative. */
-export function mirrorMeasures(copy: Copy, clock: Clock): Measure[] {
+/** Metrics of the mirrors of a process (M-96). Lag = LSO − checkpoint; what is not known is absent, never 0, never negative. */
+export function mirrorMeasures(flows: () => Iterable<{ flow: string; worker: MirrorWorker }>, clock: Clock): Measure[] {
   const each = function* (value: (unit: Unit) => number | bigint | null, more: Labels = {}): Iterable<Sample> {
-    for (const unit of copy.units()) {
-      const found = value(unit)
-      if (found === null) continue
-      const { topic, partition } = unit.part
-      yield { labels: { flow: copy.flow, topic, partition: String(partition), ...more }, value: Number(found) }
+    for (const { flow, worker } of flows()) {
+      for (const unit of worker.units.values()) {
+        const found = unit.held ? value(unit) : null
+        if (found === null) continue
+        const { topic, partition } = unit.part
+        yield { labels: { flow, topic, partition: String(partition), ...more }, value: Number(found) }
+      }
     }
   }
   const counter = (what: string, help: string, value: (unit: Unit) => number): Measure => ({
@@ -75,12 +77,13 @@ export function mirrorMeasures(copy: Copy, clock: Clock): Measure[] {
       kind: 'histogram',
       name: 'millrace_mirror_added_latency_seconds',
       help: 'From the answer of the source to the acknowledgement of the destination.',
-      read: () => ({
-        bounds: latencyBoundsMs.map(ms => ms / 1_000),
-        counts: copy.latency.counts,
-        sum: copy.latency.sumMs / 1_000,
-        count: copy.latency.count,
-      }),
+      *read() {
+        const bounds = latencyBoundsMs.map(ms => ms / 1_000)
+        for (const { flow, worker } of flows()) {
+          const { counts, sumMs, count } = worker.latency
+          yield { labels: { flow }, bounds, counts, sum: sumMs / 1_000, count }
+        }
+      },
     },
   ]
 }

@@ -1,75 +1,82 @@
+import { isPaused, type Overlay } from '../flow/overlay.ts'
+import type { FlowReport, TopicReport } from '../flow/report.ts'
 import { type PartitionState, worst } from '../flow/states.ts'
+import { unitName } from '../flow/unitName.ts'
 import { checkpointOf } from '../flow/window.ts'
-import type { Part } from '../ports/kafka.ts'
+import type { PartitionPlan, TopicPlan } from './decide/planTopics.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
 
-export type TopicReport = {
-  topic: string
-  destination: string
-  partitions: number
-  records: number
-  bytes: number
-  /** Null: of no partition known. */
-  lagRecords: number | null
-  gapRecords: number
-  skippedRecords: number
-  state: PartitionState
-}
-export type CopyReport = {
-  topics: TopicReport[]
-  partitions: number
-  /** Partitions in any state but `running`. */
-  notRunning: number
-  /** Partitions whose lag is not known. */
-  partitionsUnknown: number
-  lagRecords: number | null
-  lagSeconds: number | null
-  records: number
-  bytes: number
-  gapRecords: number
-  skippedRecords: number
-}
+type Now = { nowMs: number; wallMs: number }
+type Row = TopicReport & { states: PartitionState[] }
 
-/** What a flow shows of itself (M-96, MIRROR §3.5). `waiting`: selected partitions that cannot be copied yet. */
+/**
+ * What a flow shows of itself (M-96, MIRROR §3.5): what the leader plans, and of what runs or has run here how far it
+ * is. `plans` null: nothing has been seen yet.
+ */
 export function reportOf(
-  units: Iterable<Unit>,
-  waiting: readonly Part[],
-  now: { nowMs: number; wallMs: number },
-): CopyReport {
-  const topics = new Map<string, TopicReport & { states: PartitionState[] }>()
+  plans: TopicPlan[] | null,
+  units: ReadonlyMap<string, Unit>,
+  now: Now & { overlay: Overlay | null },
+): FlowReport {
+  const rows: Row[] = []
   const whole = { notRunning: 0, partitionsUnknown: 0, lagSeconds: null as number | null }
-  for (const { topic } of waiting) {
-    const of = topicOf(topics, topic)
-    of.partitions++
-    of.states.push('waiting')
-    whole.notRunning++
-    whole.partitionsUnknown++
-  }
-  for (const unit of units) {
-    const of = topicOf(topics, unit.part.topic)
-    const state = stateOf(unit, now.nowMs)
-    const lag = lagOf(unit)
-    of.partitions++
-    of.states.push(state)
-    of.records += unit.counts.records
-    of.bytes += unit.counts.bytes
-    of.gapRecords += unit.counts.gapRecords
-    of.skippedRecords += unit.counts.skippedAborted
-    if (state !== 'running') whole.notRunning++
-    if (lag === null) whole.partitionsUnknown++
-    else {
-      of.lagRecords = (of.lagRecords ?? 0) + lag
-      const seconds = lagSecondsOf(unit, lag, now.wallMs)
-      if (seconds !== null) whole.lagSeconds = Math.max(whole.lagSeconds ?? 0, seconds)
+  for (const { topic, destination, partitions } of plans ?? []) {
+    const row: Row = { ...empty, topic, destination, states: [] }
+    rows.push(row)
+    for (const plan of partitions) {
+      const unit = units.get(unitName({ topic, partition: plan.partition })) ?? null
+      const state = stateIn(plan, unit, topic, now)
+      row.partitions++
+      row.states.push(state)
+      if (state !== 'running') whole.notRunning++
+      const lag = unit && lagOf(unit)
+      if (unit) addCounts(row, unit)
+      if (unit === null || lag === null) whole.partitionsUnknown++
+      else {
+        row.lagRecords = (row.lagRecords ?? 0) + lag
+        const seconds = lagSecondsOf(unit, lag, now.wallMs)
+        if (seconds !== null) whole.lagSeconds = Math.max(whole.lagSeconds ?? 0, seconds)
+      }
     }
   }
-  return { ...summed([...topics.values()]), ...whole }
+  return { ...summed(rows), ...whole }
 }
 
-function summed(
-  topics: (TopicReport & { states: PartitionState[] })[],
-): Omit<CopyReport, 'notRunning' | 'partitionsUnknown' | 'lagSeconds'> {
+const empty: TopicReport = {
+  topic: '',
+  destination: '',
+  partitions: 0,
+  records: 0,
+  bytes: 0,
+  lagRecords: null,
+  gapRecords: 0,
+  skippedRecords: 0,
+  state: 'running',
+}
+
+/** The first of M-93 that holds. */
+function stateIn(
+  plan: PartitionPlan,
+  unit: Unit | null,
+  topic: string,
+  now: Now & { overlay: Overlay | null },
+): PartitionState {
+  if (now.overlay && isPaused(now.overlay, topic, plan.partition)) return 'paused'
+  if (plan.is === 'refused' || plan.is === 'error') return plan.is
+  if (plan.is !== 'ready') return 'waiting'
+  // Ready, and not begun yet.
+  return unit ? stateOf(unit, now.nowMs) : 'waiting'
+}
+
+function addCounts(row: Row, { counts }: Unit): void {
+  row.records += counts.records
+  row.bytes += counts.bytes
+  row.gapRecords += counts.gapRecords
+  row.skippedRecords += counts.skippedAborted
+}
+
+function summed(topics: Row[]): Omit<FlowReport, 'notRunning' | 'partitionsUnknown' | 'lagSeconds'> {
   const sum = (field: 'partitions' | 'records' | 'bytes' | 'gapRecords' | 'skippedRecords') =>
     topics.reduce((all, topic) => all + topic[field], 0)
   const lags = topics.map(topic => topic.lagRecords).filter(lag => lag !== null)
@@ -98,23 +105,4 @@ function lagSecondsOf(unit: Unit, lag: number, wallMs: number): number | null {
   if (lag === 0) return 0
   const { newestMs } = unit.counts
   return newestMs === null ? null : Math.max(0, Math.round((wallMs - newestMs) / 1000))
-}
-
-function topicOf(topics: Map<string, TopicReport & { states: PartitionState[] }>, topic: string) {
-  const there = topics.get(topic)
-  if (there) return there
-  const made = {
-    topic,
-    destination: topic,
-    partitions: 0,
-    records: 0,
-    bytes: 0,
-    lagRecords: null,
-    gapRecords: 0,
-    skippedRecords: 0,
-    state: 'running' as const,
-    states: [],
-  }
-  topics.set(topic, made)
-  return made
 }

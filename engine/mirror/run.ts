@@ -1,6 +1,7 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
 import type { Fault, MillraceError } from '../errors.ts'
+import type { Tell } from '../flow/event.ts'
 import type { Gaps } from '../flow/position.ts'
 import { checkpointWindow, type Slot, type Window } from '../flow/window.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
@@ -16,8 +17,8 @@ import type {
   TopicId,
 } from '../ports/kafka.ts'
 import { type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
-import type { Tell } from './events.ts'
 import { type Parked, park, resume } from './park.ts'
+import { notStanding, type Standing } from './standing.ts'
 
 /** The flow's note of one batch on its way. */
 export type Sent = Slot & {
@@ -34,7 +35,13 @@ export type Sent = Slot & {
 export type Unit = {
   readonly part: Part
   topicId: TopicId
-  readonly destinationId: TopicId
+  /** Where it goes (M-20, M-23). */
+  readonly destination: Part
+  destinationId: TopicId
+  /** It is this process's to run and to commit (M-42, M-43). */
+  held: boolean
+  /** Since when, on the monotonic clock. */
+  ownedSinceMs: number
   readonly window: Window
   readonly counts: PartitionCounts
   /** Copied up to here and no further; null = without end. */
@@ -49,6 +56,7 @@ export type Unit = {
   committedMs: number | null
   /** Since when a newer one could not be stored. */
   commitSinceMs: number | null
+  readonly standing: Standing
   /** The batch that the destination called damaged, and how often. */
   damaged: { offset: bigint; tries: number }
   /** Why the copy ended, until it has moved on from that offset. */
@@ -57,7 +65,7 @@ export type Unit = {
   run: Run | null
 }
 
-/** What a unit is given (DESIGN §3, UnitContext). */
+/** What one run of a unit is given: what its flow shares, and its own signals. */
 export type CopyContext = {
   source: BatchSource
   sink: BatchSink
@@ -99,24 +107,25 @@ export type Run = {
 export function newUnit(of: {
   part: Part
   topicId: TopicId
+  destination: Part
   destinationId: TopicId
   at: Position
-  until: bigint | null
-  committed: bigint | null
+  nowMs: number
 }): Unit {
-  const { part, topicId, destinationId, at, until, committed } = of
+  const { at, nowMs, ...ids } = of
   return {
-    part,
-    topicId,
-    destinationId,
+    ...ids,
+    held: false,
+    ownedSinceMs: nowMs,
     window: checkpointWindow(at),
     counts: partitionCounts(),
-    until,
+    until: null,
     skippedTo: 0n,
     destinationNext: null,
-    committed,
+    committed: null,
     committedMs: null,
     commitSinceMs: null,
+    standing: notStanding(),
     damaged: { offset: -1n, tries: 0 },
     fault: null,
     stream: null,
@@ -130,7 +139,7 @@ export function beginRun(unit: Unit, ctx: CopyContext, onOutcome: (outcome: Outc
   const run: Run = {
     unit,
     ctx,
-    lane: ctx.sink.open<Sent>(unit.part, ctx.mayWrite, onOutcome),
+    lane: ctx.sink.open<Sent>({ ...unit.destination, topicId: unit.destinationId }, ctx.mayWrite, onOutcome),
     reading: new AbortController(),
     halt: new AbortController(),
     failure: null,

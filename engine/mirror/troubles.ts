@@ -1,7 +1,7 @@
+import type { Tell } from '../flow/event.ts'
 import type { PartitionState } from '../flow/states.ts'
 import type { Trouble } from '../ports/kafka.ts'
 import { partitionState, shown } from './decide/partitionState.ts'
-import type { Tell } from './events.ts'
 import type { Unit } from './run.ts'
 
 export function stateOf(unit: Unit, nowMs: number): PartitionState {
@@ -11,6 +11,8 @@ export function stateOf(unit: Unit, nowMs: number): PartitionState {
       stream: unit.stream?.trouble() ?? null,
       lane: unit.run?.lane.trouble() ?? null,
       commitSinceMs: unit.commitSinceMs,
+      heldSinceMs: unit.standing.heldSinceMs,
+      stillSinceMs: unit.standing.stillSinceMs,
     },
     nowMs,
   )

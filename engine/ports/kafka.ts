@@ -1,4 +1,5 @@
 import type { Header } from '../batch/header.ts'
+import type { Fault } from '../errors.ts'
 
 /**
  * What we need from Kafka, in our words (KAFKA-CLIENT §4). A unit sees streams and lanes; brokers, links, leaders,
@@ -63,8 +64,11 @@ export interface Batch {
 }
 
 export interface BatchSink {
-  /** `mayWrite` is the lease, asked in the very turn of the socket write (W-70). */
-  open<T>(to: Part, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void): Lane<T>
+  /**
+   * `mayWrite` is the lease, asked in the very turn of the socket write (W-70). A topic of another id than `topicId`
+   * is another topic: `refused` 100, nothing is written to it (W-45).
+   */
+  open<T>(to: Part & { topicId: TopicId }, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void): Lane<T>
 }
 
 /** W-72, W-73. */
@@ -125,6 +129,10 @@ export type ClusterView = {
   topics: TopicView[]
 }
 
+/** One setting of a topic. `onTopic`: set on the topic itself, not inherited from the broker or a default. */
+export type TopicConfig = { name: string; value: string | null; isDefault: boolean; onTopic: boolean }
+export type ConfigChange = { topic: string; set: Record<string, string>; unset: string[] }
+
 /** W-77. Every call rejects with a MillraceError after 30 s at the latest. To create what exists is success. */
 export interface ClusterAdmin {
   look(topics: string[] | 'all'): Promise<ClusterView>
@@ -138,5 +146,9 @@ export interface ClusterAdmin {
     partitions: number,
     more?: { replicas?: number; configs?: Record<string, string> },
   ): Promise<void>
-  topicConfigs(topics: string[]): Promise<Map<string, { name: string; value: string | null; isDefault: boolean }[]>>
+  /** To `partitions` in all; to grow to what is there is success. Returns when the new ones have leaders. */
+  growTopic(topic: string, partitions: number): Promise<void>
+  topicConfigs(topics: string[]): Promise<Map<string, TopicConfig[]>>
+  /** One IncrementalAlterConfigs for each topic (M-25). Gives the topics that were refused, and why. */
+  alterTopicConfigs(changes: ConfigChange[]): Promise<{ topic: string; fault: Fault }[]>
 }

@@ -8,7 +8,8 @@ export function metricsText(measures: readonly Measure[]): () => Promise<{ type:
   const registry = new Registry()
   for (const measure of measures) {
     const { name, help, kind } = measure
-    const values = () => (measure.kind === 'histogram' ? distributed(name, measure.read()) : [...measure.read()])
+    const values = () =>
+      measure.kind === 'histogram' ? [...measure.read()].flatMap(of => distributed(name, of)) : [...measure.read()]
     // prom-client's own metrics are written to; ours are read, so it gets what its registry asks a metric for.
     const metric = {
       name,
@@ -23,11 +24,16 @@ export function metricsText(measures: readonly Measure[]): () => Promise<{ type:
 }
 
 function distributed(name: string, of: Distribution): Value[] {
-  const buckets = of.bounds.map((le, i) => ({ value: of.counts[i] ?? 0, labels: { le }, metricName: `${name}_bucket` }))
+  const { labels } = of
+  const buckets = of.bounds.map((le, i) => ({
+    value: of.counts[i] ?? 0,
+    labels: { ...labels, le },
+    metricName: `${name}_bucket`,
+  }))
   return [
     ...buckets,
-    { value: of.count, labels: { le: '+Inf' }, metricName: `${name}_bucket` },
-    { value: of.sum, labels: {}, metricName: `${name}_sum` },
-    { value: of.count, labels: {}, metricName: `${name}_count` },
+    { value: of.count, labels: { ...labels, le: '+Inf' }, metricName: `${name}_bucket` },
+    { value: of.sum, labels, metricName: `${name}_sum` },
+    { value: of.count, labels, metricName: `${name}_count` },
   ]
 }

@@ -1,5 +1,5 @@
+import type { FlowReport } from '../../engine/flow/report.ts'
 import { progressLine } from '../../engine/mirror/decide/progressLine.ts'
-import type { CopyReport } from '../../engine/mirror/report.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { type SampleTopic, sampleBatch, send } from '../samples.ts'
@@ -44,7 +44,7 @@ function passed(ms: number, clock: Clock, stop: AbortSignal): Promise<void> {
   })
 }
 
-type Progress = Omit<CopyReport, 'topics'> & {
+type Progress = Omit<FlowReport, 'topics'> & {
   flow: string
   topics: number
   recordsPerSecond: number
@@ -59,7 +59,7 @@ export function steadyMirror(clusters: Clusters, pattern: string, stop: AbortSig
     if (line['type'] !== 'progress') return
     const at = line as unknown as Progress
     const report = { ...at, topics: Array.from({ length: at.topics }), lagRecords: at.lagRecords ?? null }
-    const text = progressLine(at.flow, { ...report, lagSeconds: at.lagSeconds ?? null } as CopyReport, at)
+    const text = progressLine(at.flow, { ...report, lagSeconds: at.lagSeconds ?? null } as FlowReport, at)
     process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns ?? 80) - 1)}`)
   }
   const args = ['mirror', '--from', clusters.from, '--to', clusters.to, '--topics', pattern]

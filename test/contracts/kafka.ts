@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { windowBytesMax } from '../../engine/limits.ts'
 import type { Answer, Entry, KafkaCluster, Lane, Outcome, Part, Position, Stream } from '../../engine/ports/kafka.ts'
 import { batchOf, batchOfBytes, loose, valuesOf } from '../fakes/kafka/batches.ts'
+import { adminContract } from './kafkaAdmin.ts'
 
 /** A cluster as the contract needs it: the port, and how to make things happen around it. */
 export type ContractCluster = {
@@ -13,6 +14,8 @@ export type ContractCluster = {
   heldBytes(): number
   /** A new topic of this name. */
   topic(topic: string, partitions: number): Promise<void>
+  /** Deleted, and made anew under the same name: empty, one partition, another id. */
+  remake(topic: string): Promise<void>
   /** Records below `offset` are deleted. */
   trim(part: Part, offset: bigint): Promise<void>
   /** Lets happen what happens until `condition` holds; rejects when it does not. */
@@ -36,6 +39,7 @@ export function kafkaContract(open: () => Promise<ContractCluster>): void {
   laneContract(() => cluster)
   laneFaultContract(() => cluster)
   storeContract(() => cluster)
+  adminContract(() => cluster)
 }
 
 function streamContract(of: () => ContractCluster): void {
@@ -373,34 +377,6 @@ function storeContract(of: () => ContractCluster): void {
     )
     await kit.close(stream, lane)
   })
-
-  test('admin sees topics, ids, leaders and offsets, and to create what exists is success', async () => {
-    const { part, kit, stream, lane, cluster } = await opened(of(), 2)
-    const { admin } = cluster.kafka
-    await kit.write(lane, [['a', 'b']])
-    await admin.createTopic(part.topic, 2)
-    const view = await admin.look([part.topic, 'nobody-made-this'])
-    assert.ok(view.clusterId.length > 0)
-    const [mine, missing] = [part.topic, 'nobody-made-this'].map(name => view.topics.find(t => t.topic === name))
-    assert.deepEqual([mine?.code, mine?.partitions.length, missing?.code], [0, 2, 3])
-    assert.ok(view.brokers.some(broker => broker.id === mine?.partitions[0]?.leader))
-    const parts = [0, 1].map(partition => ({ topic: part.topic, partition }))
-    for (const [at, offset] of [
-      ['start', 0n],
-      ['end', 2n],
-      ['stable', 2n],
-    ] as const) {
-      const found = await admin.offsets(parts, at)
-      assert.deepEqual(
-        found.map(f => f.offset),
-        [offset, 0n],
-        at,
-      )
-    }
-    assert.deepEqual((await admin.offsets([part], { timeMs: 4_000_000_000_000 }))[0]?.offset, null)
-    assert.ok((await admin.topicConfigs([part.topic])).get(part.topic)?.some(c => c.name === 'max.message.bytes'))
-    await kit.close(stream, lane)
-  })
 }
 
 /** A topic of its own with a stream and a lane on its first partition. */
@@ -439,7 +415,7 @@ function kitOf(cluster: ContractCluster) {
         return may.write
       }
       return {
-        lane: cluster.kafka.sink.open<unknown>(part, mayWrite, outcome => outcomes.push(outcome)),
+        lane: cluster.kafka.sink.open<unknown>({ ...part, topicId: '' }, mayWrite, outcome => outcomes.push(outcome)),
         outcomes,
         may,
       }

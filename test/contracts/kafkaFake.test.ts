@@ -29,6 +29,9 @@ async function openFake(caps: ReadonlyMap<number, number>): Promise<ContractClus
     async topic(topic, partitions) {
       fake.topic(topic, partitions)
     },
+    async remake(topic) {
+      fake.recreateTopic(topic)
+    },
     async trim(part, offset) {
       fake.trimTo(part, offset)
     },

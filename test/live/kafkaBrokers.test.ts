@@ -151,7 +151,7 @@ describe('three brokers', live, () => {
     const parts = [0, 1, 2]
     const writers = parts.map(partition =>
       from.sink.open<number>(
-        { topic, partition },
+        { topic, partition, topicId: '' },
         () => true,
         outcome => {
           if (outcome.is !== 'acked') odd.push(outcome)

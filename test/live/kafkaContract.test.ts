@@ -32,6 +32,12 @@ async function openReal(): Promise<ContractCluster> {
     fetches: () => kafka.counts().fetchRequests,
     heldBytes: () => account.heldBytes,
     topic: (topic, partitions) => kafka.admin.createTopic(topic, partitions),
+    async remake(topic) {
+      const before = (await kafka.admin.look([topic])).topics[0]?.topicId
+      await other.admin.deleteTopics({ topics: [topic] })
+      for (let now = before; now === before || !now; now = (await kafka.admin.look([topic])).topics[0]?.topicId)
+        await kafka.admin.createTopic(topic, 1)
+    },
     async trim({ topic, partition }, offset) {
       // Else kafkajs has not heard of the topic.
       await other.admin.fetchTopicOffsets(topic)

@@ -57,7 +57,7 @@ function numberOf(record: KafkaRecord): number {
 export async function write(to: Opened, part: Part, batches: Buffer[]): Promise<void> {
   const bad = Promise.withResolvers<never>()
   const lane = to.sink.open<number>(
-    part,
+    { ...part, topicId: '' },
     () => true,
     outcome => {
       if (outcome.is !== 'acked') bad.reject(new Error(`not written: ${JSON.stringify(outcome)}`))
@@ -107,7 +107,7 @@ export function startCopy(
     .source({ isolation: 'read_committed', rack: null })
     .open(how.part, { offset: how.at ?? 0n, epoch: -1 })
   const waiting: (() => void)[] = []
-  const lane = to.sink.open<bigint>(how.to, how.mayWrite ?? (() => true), outcome => {
+  const lane = to.sink.open<bigint>({ ...how.to, topicId: '' }, how.mayWrite ?? (() => true), outcome => {
     if (outcome.is === 'acked') copy.ackedTo = outcome.tag
     else copy.odd.push(outcome)
     copy.tell()

@@ -171,7 +171,7 @@ describe('the login', live, () => {
       .source({ isolation: 'read_committed', rack: null })
       .open({ ...part, topicId: '' }, { offset: 0n, epoch: -1 })
     const lane = cluster.sink.open(
-      part,
+      { ...part, topicId: '' },
       () => true,
       () => {},
     )
@@ -217,7 +217,7 @@ describe('the login', live, () => {
     const copy = startCopy(from, to, { part: { ...part, topicId }, to: { topic: copyTo, partition: 0 } })
     const troubles: unknown[] = []
     const writer = from.sink.open<number>(
-      part,
+      { ...part, topicId: '' },
       () => true,
       outcome => {
         if (outcome.is !== 'acked') copy.odd.push(outcome)

@@ -104,7 +104,7 @@ describe('positions in a log', live, () => {
     const outcomes: unknown[] = []
     const told = Promise.withResolvers<void>()
     const lane = east.sink.open<number>(
-      part,
+      { ...part, topicId: '' },
       () => true,
       outcome => {
         outcomes.push(outcome.is === 'refused' ? outcome.code : outcome.is)

@@ -118,7 +118,7 @@ describe('what a broker limits', live, () => {
     const [bytes = Buffer.alloc(0)] = await batchesOf(east, { topic, partition: 7 })
     const batch = () => loose(Buffer.from(bytes))
     const lane = west.sink.open<number>(
-      { topic: small, partition: 0 },
+      { topic: small, partition: 0, topicId: '' },
       () => true,
       outcome => {
         refused.push(outcome.is === 'refused' ? outcome.code : outcome.is)

@@ -3,17 +3,20 @@ import { after, before, describe, test } from 'node:test'
 import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { records } from '../../engine/batch/records.ts'
-import { openCopy } from '../../engine/mirror/copy.ts'
-import type { CopyReport } from '../../engine/mirror/report.ts'
+import { startSolo } from '../../engine/fleet/solo.ts'
+import { noOverlay } from '../../engine/flow/overlay.ts'
+import type { FlowReport } from '../../engine/flow/report.ts'
+import { kinds } from '../../engine/kinds.ts'
+import { mirrorSpec } from '../../engine/mirror/spec.ts'
 import type { Isolation, KafkaCluster, Part } from '../../engine/ports/kafka.ts'
 import { audit, numberedBatch } from '../../rig/audit.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { offsetOf, readLog } from '../../rig/readLog.ts'
 import { makeCompacted, send, writePlain } from '../../rig/samples.ts'
 import { writeTransactions } from '../../rig/transactions.ts'
-import { javaTool } from './javaTool.ts'
 import { consumeAll } from './kafkajs.ts'
 import { type Ended, type JsonLine, millrace } from './millrace.ts'
+import { groupTool } from './mirrorPlaces.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
 const longestMs = 120_000
@@ -72,7 +75,7 @@ describe('the mirror on real brokers', live, () => {
     assert.equal(none.code, 4, none.stderr)
   })
 
-  test('a topic that the destination has not is named with what to do, and the others are copied', async t => {
+  test('a topic that the destination has not is made until the end, and with --no-create named with what to do', async t => {
     const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
     await both('absent.here', 1)
     await east.admin.createTopic('absent.there', 2)
@@ -80,40 +83,45 @@ describe('the mirror on real brokers', live, () => {
     await west.admin.createTopic('absent.in-part', 1)
     const how = { seed: 1, timeMs, batches: 2, recordsPerBatch: 10, codec: 'none' } as const
     for (const topic of ['absent.here', 'absent.there']) await writePlain(east, { topic, partition: 0 }, how, signal)
-    const ended = await millrace(args('absent\\..*', '--until-end', '--name', 'absent'), signal).ended
+    const run = (...more: string[]) =>
+      millrace(args('absent\\..*', '--until-end', '--name', 'absent', ...more), signal).ended
+    const ended = await run('--no-create')
     assert.equal(ended.code, 1)
     const events = ended.lines.filter(line => line.type === 'event')
     assert.deepEqual(
-      events.map(({ code, topic, message, hint }) => ({ code, topic, message, hint })).toSorted(byTopic),
+      events.map(({ code, topic, message, partitions }) => ({ code, topic, message, partitions })).toSorted(byTopic),
       [
         {
           code: 'destination-missing',
           topic: 'absent.in-part',
-          message: 'absent.in-part: the destination has 1 of 3 partitions',
-          hint: 'raise it there to 3 partitions; those that it has are copied',
+          message: 'the destination has no partition 1 of absent.in-part',
+          partitions: 2,
         },
         {
           code: 'destination-missing',
           topic: 'absent.there',
-          message: 'absent.there: the destination has no such topic',
-          hint: 'create it there with 2 partitions; the other topics are copied',
+          message: 'the destination has no topic absent.there',
+          partitions: 2,
         },
       ],
     )
+    for (const { hint } of events) assert.match(String(hint), /let the flow do it: destination\.create/)
     assert.deepEqual(summaryOf(ended), { ok: false, reason: 'until-end', records: 20 })
+
+    const made = await run()
+    assert.equal(made.code, 0, made.stderr)
+    assert.deepEqual(summaryOf(made), { ok: true, reason: 'until-end', records: 20 })
+    assert.equal(await offsetOf(west, { topic: 'absent.there', partition: 0 }, 'end'), 20n)
   })
 
-  test('a checkpoint set by a tool of Kafka is where the next run begins, without one it is the start', async t => {
+  test('a checkpoint set by a tool of Kafka is where the next run begins, and one that it deleted stops its partition', async t => {
     const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
     const topic = 'hand-set'
     await both(topic, 2)
     const how = { seed: 1, timeMs, batches: 10, recordsPerBatch: 10, codec: 'none' } as const
     for (const partition of [0, 1]) await writePlain(east, { topic, partition }, how, signal)
     const run = () => millrace(args(topic, '--until-end', '--name', topic), signal).ended
-    const tool = (...more: string[]) => {
-      const group = ['--bootstrap-server', set.east.bootstrap, '--group', `millrace.${topic}`, '--topic', `${topic}:0`]
-      return javaTool('org.apache.kafka.tools.consumer.group.ConsumerGroupCommand', [...group, ...more])
-    }
+    const tool = (...more: string[]) => groupTool(set.east.bootstrap, topic, `${topic}:0`, ...more)
     assert.equal((await run()).code, 0)
 
     await tool('--reset-offsets', '--to-offset', '40', '--execute')
@@ -122,7 +130,12 @@ describe('the mirror on real brokers', live, () => {
     assert.deepEqual(summaryOf(again), { ok: true, reason: 'until-end', records: 60 })
 
     await tool('--delete-offsets')
-    assert.deepEqual(summaryOf(await run()), { ok: true, reason: 'until-end', records: 100 })
+    const lost = await run()
+    assert.equal(lost.code, 1)
+    assert.deepEqual(summaryOf(lost), { ok: false, reason: 'until-end', records: 0 })
+    const [event] = lost.lines.filter(line => line.type === 'event')
+    assert.deepEqual([event?.['code'], event?.['partitions'], event?.['state']], ['checkpoint-lost', 1, 'error'])
+    assert.match(String(event?.['hint']), /--group millrace\.hand-set --topic hand-set:0 --reset-offsets/)
   })
 
   test('MIRROR 13: SIGTERM in the middle ends with 0, and the next owner goes on: nothing lost, nothing twice', async t => {
@@ -219,12 +232,12 @@ describe('the mirror on real brokers', live, () => {
     name: string,
     isolation: Isolation,
     signal: AbortSignal,
-  ): Promise<CopyReport> {
-    const copy = await openCopy({
-      name,
-      from: east,
-      to: west,
-      spec: { topics: { include: [topic], exclude: [], names: [] }, isolation, gaps: 'continue' },
+  ): Promise<FlowReport> {
+    const spec = mirrorSpec.parse({ from: 'east', to: 'west', topics: { include: [topic] }, isolation })
+    const { mirror: kind } = kinds
+    assert.ok(kind)
+    const solo = startSolo(new Map([[name, { kind, spec, overlay: noOverlay }]]), {
+      kafka: cluster => (cluster === 'east' ? east : west),
       untilEnd: true,
       clock: machineClock(),
       chance: Math.random,
@@ -232,10 +245,13 @@ describe('the mirror on real brokers', live, () => {
       crc: crc32c,
       stop: signal,
       abort: signal,
-      tell: event => assert.fail(event.message),
+      tell: (_flow, event) => assert.fail(event.message),
+      broke: (_flow, error) => assert.fail(error as Error),
     })
-    await copy.done
-    return copy.report()
+    await solo.done
+    const [flow] = solo.flows()
+    assert.ok(flow)
+    return flow.report()
   }
 })
 

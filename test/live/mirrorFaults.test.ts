@@ -93,7 +93,7 @@ async function write(
   await Promise.all(
     [0, 1, 2, 3].map(async partition => {
       const lane = cluster.sink.open<null>(
-        { topic, partition },
+        { topic, partition, topicId: '' },
         () => true,
         () => {},
       )

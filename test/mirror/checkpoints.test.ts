@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkpointAgainMs } from '../../engine/limits.ts'
+import type { FlowEvent } from '../../engine/flow/event.ts'
+import { checkpointAgainMs, checkpointIntervalMs, ownerCommitsMs } from '../../engine/limits.ts'
 import { flowCheckpoints } from '../../engine/mirror/checkpoints.ts'
-import type { MirrorEvent } from '../../engine/mirror/events.ts'
 import { newUnit } from '../../engine/mirror/run.ts'
 import type { CheckpointStore, Entry } from '../../engine/ports/kafka.ts'
 import { manualClock } from '../fakes/clock.ts'
@@ -15,7 +15,7 @@ function stored(partitions: number, committed: bigint | null) {
   const clock = manualClock()
   const saved: number[][] = []
   const refuse = new Set<number>()
-  const events: MirrorEvent[] = []
+  const events: FlowEvent[] = []
   const inStore = new Map<number, Entry>()
   const store: CheckpointStore = {
     async load() {
@@ -30,7 +30,9 @@ function stored(partitions: number, committed: bigint | null) {
   }
   const units = Array.from({ length: partitions }, (_, partition) => {
     const part = { topic: 't', partition }
-    return newUnit({ part, topicId: '', destinationId: '', at: { offset: 10n, epoch: 0 }, until: null, committed })
+    const at = { offset: 10n, epoch: 0 }
+    const unit = newUnit({ part, topicId: '', destination: part, destinationId: '', at, nowMs: clock.nowMs() })
+    return Object.assign(unit, { held: true, committed })
   })
   const checkpoints = flowCheckpoints({
     store,
@@ -41,52 +43,104 @@ function stored(partitions: number, committed: bigint | null) {
     tell: event => events.push(event),
     fatal: error => assert.fail(error as Error),
   })
-  /** As the copy does it each interval, here each minute. */
-  const minutes = async (count: number) => {
+  /** As the worker does it each interval. */
+  const intervals = async (count: number, ms: number) => {
     for (let n = 0; n < count; n++) {
-      await clock.advance(minuteMs)
+      await clock.advance(ms)
       checkpoints.commit()
       await clock.settle()
-      // The first call of a minute may only compare.
+      // The first call of an interval may only compare.
       checkpoints.commit()
       await clock.settle()
     }
   }
-  return { checkpoints, saved, refuse, events, units, minutes }
+  /** The first minute of the units, in which each interval stores them, is over. */
+  const ownersMinute = async () => {
+    await intervals(ownerCommitsMs / checkpointIntervalMs, checkpointIntervalMs)
+    saved.length = 0
+  }
+  const minutes = (count: number) => intervals(count, minuteMs)
+  return { checkpoints, saved, refuse, events, units, inStore, clock, intervals, ownersMinute, minutes }
 }
 
-test('a checkpoint found at the start is stored once, and an unchanged one again after twelve hours', async () => {
-  const { checkpoints, saved, minutes } = stored(2, 10n)
-  await minutes(checkpointAgainMs / minuteMs)
-  assert.deepEqual(saved, [[0, 1]])
-  await minutes(2)
-  assert.deepEqual(saved, [
-    [0, 1],
-    [0, 1],
-  ])
-  assert.equal(await checkpoints.finish(signal), true)
-  assert.equal(saved.length, 2)
+test('for the first minute of its owner a checkpoint is stored each interval although it has not changed', async () => {
+  const { saved, units, clock, intervals } = stored(2, 10n)
+  await intervals(1, 500)
+  assert.deepEqual(saved.slice(0, 1), [[0, 1]])
+  await intervals(59, checkpointIntervalMs)
+  assert.ok(saved.length >= 60)
+  assert.ok(saved.every(partitions => partitions.length === 2))
+  saved.length = 0
+  await intervals(60, checkpointIntervalMs)
+  assert.equal(saved.length, 0)
+  // It is given back, and taken again: only that one is new.
+  Object.assign(units[1] ?? {}, { ownedSinceMs: clock.nowMs() })
+  await intervals(1, checkpointIntervalMs)
+  assert.ok(saved.length > 0 && saved.every(([one, more]) => one === 1 && more === undefined))
 })
 
-test('a checkpoint that was refused is not taken as stored: it is said once, tried again, and the end is not whole', async () => {
-  const { checkpoints, saved, refuse, events, units, minutes } = stored(2, null)
+test('MIRROR 26: unchanged for 13 h, a checkpoint is stored exactly once after the first minute, at 12 h', async () => {
+  const { checkpoints, saved, units, ownersMinute, minutes } = stored(2, 10n)
+  await ownersMinute()
+  await minutes(checkpointAgainMs / minuteMs - 2)
+  assert.deepEqual(saved, [])
+  await minutes(62)
+  assert.deepEqual(saved, [[0, 1]])
+  for (const unit of units) assert.equal(await checkpoints.settle(unit, signal), true)
+  assert.equal(saved.length, 1)
+})
+
+test('what is not held is not stored, neither each interval nor when another one leaves', async () => {
+  const { checkpoints, saved, units, minutes } = stored(3, null)
+  const [first, , last] = units
+  assert.ok(first && last)
+  first.held = false
+  await minutes(1)
+  last.window.position = 11n
+  assert.equal(await checkpoints.settle(last, signal), true)
+  assert.ok(saved.length > 1 && saved.every(partitions => !partitions.includes(0)))
+  assert.equal(last.committed, 11n)
+  assert.equal(first.committed, null)
+})
+
+test('a checkpoint that was refused is not taken as stored: it is said once, tried again, and its unit does not leave whole', async () => {
+  const { checkpoints, saved, refuse, events, units, ownersMinute, minutes } = stored(2, null)
+  const [first, last] = units
+  assert.ok(first && last)
   refuse.add(1)
-  await checkpoints.begin(units, signal)
-  assert.deepEqual(
-    units.map(unit => unit.committed),
-    [10n, null],
-  )
+  await ownersMinute()
+  assert.deepEqual([first.committed, last.committed], [10n, null])
+  assert.ok(last.commitSinceMs !== null && first.commitSinceMs === null)
   await minutes(3)
-  assert.deepEqual(saved, [[0, 1], [1], [1], [1]])
+  assert.ok(saved.length >= 3 && saved.every(([one, more]) => one === 1 && more === undefined))
   assert.deepEqual(
     events.map(event => event.code),
     ['group-in-use'],
   )
-  assert.equal(await checkpoints.finish(signal), false)
+  assert.equal(await checkpoints.settle(first, signal), true)
+  assert.equal(await checkpoints.settle(last, signal), false)
   refuse.clear()
-  assert.equal(await checkpoints.finish(signal), true)
+  assert.equal(await checkpoints.settle(last, signal), true)
+  assert.deepEqual([first.committed, last.committed], [10n, 10n])
+})
+
+test('units that leave together wait for their checkpoints in as many requests as one of them would', async () => {
+  const { checkpoints, saved, units, ownersMinute } = stored(20, null)
+  await ownersMinute()
+  for (const unit of units) unit.window.position = 11n
+  assert.ok((await Promise.all(units.map(unit => checkpoints.settle(unit, signal)))).every(whole => whole))
   assert.deepEqual(
-    units.map(unit => unit.committed),
-    [10n, 10n],
+    saved.map(partitions => partitions.length),
+    [20],
   )
+})
+
+test('what keeps its stored checkpoint for somebody to decide is not stored, and leaves whole', async () => {
+  const { checkpoints, saved, units, minutes } = stored(1, 7n)
+  const [unit] = units
+  assert.ok(unit)
+  unit.fault = { code: 'destination-recreated', message: 'm', hint: null, offset: 10n }
+  await minutes(2)
+  assert.equal(await checkpoints.settle(unit, signal), true)
+  assert.deepEqual(saved, [])
 })

@@ -2,13 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kafkaMeasures } from '../../engine/adapters/kafka/measures.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
-import { latency } from '../../engine/mirror/counts.ts'
+import { latency, noteLatency } from '../../engine/mirror/counts.ts'
 import { mirrorMeasures } from '../../engine/mirror/measures.ts'
-import { newUnit } from '../../engine/mirror/run.ts'
+import { newUnit, type Unit } from '../../engine/mirror/run.ts'
+import type { MirrorWorker } from '../../engine/mirror/worker.ts'
 import type { Measure } from '../../engine/ports/metrics.ts'
 import { manualClock } from '../fakes/clock.ts'
 
 const part = { topic: 't', partition: 3 }
+
+function workerOf(units: Unit[]): MirrorWorker {
+  return {
+    latency: latency(),
+    units: new Map(units.map(unit => [`${unit.part.topic}/${unit.part.partition}`, unit])),
+    run: () => assert.fail('nothing runs here'),
+    left() {},
+    close: async () => true,
+  }
+}
 
 /** Name, what distinguishes it, value: of all that have a value. */
 function shown(measures: Measure[]): [string, string, number][] {
@@ -24,14 +35,11 @@ function shown(measures: Measure[]): [string, string, number][] {
 
 test('what is counted of a partition is shown under its own name, and what is not known is absent', () => {
   const unit = newUnit({
-    ...{ part, topicId: '', destinationId: '', until: null, committed: null },
+    ...{ part, topicId: '', destination: part, destinationId: '', nowMs: 0 },
     at: { offset: 40n, epoch: 0 },
   })
-  const flow = {
-    ...{ flow: 'f', latency: latency(), units: () => [unit], done: Promise.resolve({ whole: true }) },
-    report: () => assert.fail('nobody asked for it'),
-  }
-  const measures = mirrorMeasures(flow, manualClock())
+  unit.held = true
+  const measures = mirrorMeasures(() => [{ flow: 'f', worker: workerOf([unit]) }], manualClock())
   const absent = shown(measures).map(([name]) => name)
   for (const name of ['lag_records', 'blocked_records', 'log_start_offset', 'log_end_offset'])
     assert.ok(!absent.includes(`millrace_mirror_${name}`), name)
@@ -58,6 +66,41 @@ test('what is counted of a partition is shown under its own name, and what is no
   )
 })
 
+test('two flows have samples and histograms of their own, and a unit that is not held any more shows nothing', () => {
+  const workers = ['f', 'g'].map(flow => {
+    const of = (partition: number) => ({ topic: 't', partition })
+    const units = [0, 1].map(partition =>
+      newUnit({
+        ...{ part: of(partition), topicId: '', destination: of(partition), destinationId: '', nowMs: 0 },
+        at: { offset: 40n, epoch: 0 },
+      }),
+    )
+    for (const unit of units) unit.held = flow === 'g' || unit.part.partition === 1
+    return { flow, worker: workerOf(units) }
+  })
+  noteLatency((workers[1] as { worker: MirrorWorker }).worker.latency, 2_000)
+  const measures = mirrorMeasures(() => workers, manualClock())
+  const records = measures.find(one => one.name === 'millrace_mirror_records_total')
+  assert.ok(records && records.kind !== 'histogram')
+  assert.deepEqual(
+    [...records.read()].map(({ labels }) => labels),
+    [
+      { flow: 'f', topic: 't', partition: '1' },
+      { flow: 'g', topic: 't', partition: '0' },
+      { flow: 'g', topic: 't', partition: '1' },
+    ],
+  )
+  const histogram = measures.find(one => one.kind === 'histogram')
+  assert.ok(histogram && histogram.kind === 'histogram')
+  assert.deepEqual(
+    [...histogram.read()].map(({ labels, sum, count }) => ({ labels, sum, count })),
+    [
+      { labels: { flow: 'f' }, sum: 0, count: 0 },
+      { labels: { flow: 'g' }, sum: 2, count: 1 },
+    ],
+  )
+})
+
 test('the memory account, producer resets and quota waits of the clusters are shown', () => {
   const account = new MemoryAccount()
   account.count(Buffer.alloc(1_000))
@@ -66,7 +109,7 @@ test('the memory account, producer resets and quota waits of the clusters are sh
     producerResets: 2,
     throttleMs: new Map([['127.0.0.1:9092', 700]]),
   }
-  assert.deepEqual(shown(kafkaMeasures(account, [{ name: 'west', counts: () => counts }])), [
+  assert.deepEqual(shown(kafkaMeasures(account, () => [{ name: 'west', counts: () => counts }])), [
     ['millrace_kafka_held_bytes', '', 1_000],
     ['millrace_kafka_producer_resets_total', 'west', 2],
     ['millrace_kafka_throttle_ms_total', 'west 127.0.0.1:9092', 700],

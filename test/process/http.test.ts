@@ -17,7 +17,10 @@ test('livez, readyz and metrics answer, other paths and methods say what there i
       kind: 'histogram',
       name: 'millrace_test_wait_seconds',
       help: 'Wait.',
-      read: () => ({ bounds: [0.1, 1], counts: [2, 5], sum: 4.5, count: 6 }),
+      read: () => [
+        { labels: { flow: 'f' }, bounds: [0.1, 1], counts: [2, 5], sum: 4.5, count: 6 },
+        { labels: { flow: 'g' }, bounds: [0.1, 1], counts: [0, 0], sum: 0, count: 0 },
+      ],
     },
   ])
   const server = await startHttp({ host: '127.0.0.1', port: 0, ready: () => ({ ready, why: 'no source' }), metrics })
@@ -37,10 +40,11 @@ test('livez, readyz and metrics answer, other paths and methods say what there i
       'millrace_test_things_total{topic="a"} 3',
       'millrace_test_level_bytes 7',
       '# TYPE millrace_test_wait_seconds histogram',
-      'millrace_test_wait_seconds_bucket{le="1"} 5',
-      'millrace_test_wait_seconds_bucket{le="+Inf"} 6',
-      'millrace_test_wait_seconds_sum 4.5',
-      'millrace_test_wait_seconds_count 6',
+      'millrace_test_wait_seconds_bucket{flow="f",le="1"} 5',
+      'millrace_test_wait_seconds_bucket{flow="f",le="+Inf"} 6',
+      'millrace_test_wait_seconds_sum{flow="f"} 4.5',
+      'millrace_test_wait_seconds_count{flow="f"} 6',
+      'millrace_test_wait_seconds_count{flow="g"} 0',
     ]) {
       assert.ok(text.split('\n').includes(line), `${line} is not in\n${text}`)
     }

@@ -1,6 +1,7 @@
 import { MillraceError } from '../../errors.ts'
 import { adminTimeoutMs, backOffMs, linkBackOff } from '../../limits.ts'
 import type { ClusterAdmin, ClusterView, Part } from '../../ports/kafka.ts'
+import { alterTopicConfigs } from './alterTopicConfigs.ts'
 import type { Cluster } from './cluster.ts'
 import { classify } from './decide/classify.ts'
 import { listOffsetsApi } from './frames/listOffsets.ts'
@@ -9,6 +10,7 @@ import type { TopicAdmin } from './topicAdmin.ts'
 
 /** Tries for partitions whose leader has just moved, before their number is given back. */
 const offsetTriesMax = 6
+const invalidPartitions = 37
 
 type Found = Part & { offset: bigint | null; code: number }
 
@@ -17,12 +19,33 @@ export function clusterAdmin(cluster: Cluster, topics: TopicAdmin): ClusterAdmin
   return {
     look: async names => viewOf(await inTime(cluster, 'Metadata', cluster.look(names))),
     offsets: (parts, at) => inTime(cluster, 'ListOffsets', offsetsOf(cluster, parts, at)),
-    async createTopic(...how) {
-      // To create what exists is success (W-77).
-      if (await topics.createTopic(...how)) await inTime(cluster, 'Metadata', untilLed(cluster, how[0], how[1]))
-    },
+    createTopic: (...how) => inTime(cluster, 'CreateTopics', created(cluster, topics, how)),
+    growTopic: (topic, partitions) => inTime(cluster, 'CreatePartitions', grown(cluster, topics, topic, partitions)),
     topicConfigs: topics.topicConfigs,
+    alterTopicConfigs: changes => inTime(cluster, 'IncrementalAlterConfigs', alterTopicConfigs(cluster, changes)),
   }
+}
+
+/** To create what exists is success (W-77). */
+async function created(
+  cluster: Cluster,
+  topics: TopicAdmin,
+  how: Parameters<ClusterAdmin['createTopic']>,
+): Promise<void> {
+  if (await topics.createTopic(...how)) await untilLed(cluster, how[0], how[1])
+}
+
+/** To grow to what is there, or to less, is success (W-77). */
+async function grown(cluster: Cluster, topics: TopicAdmin, topic: string, partitions: number): Promise<void> {
+  try {
+    await topics.growTopic(topic, partitions)
+  } catch (error) {
+    // The broker has one number for all that is wrong with a count.
+    if (!(error instanceof MillraceError) || error.kafka !== invalidPartitions) throw error
+    const there = (await cluster.look([topic])).topics[0]?.partitions.length ?? 0
+    if (there < partitions) throw error
+  }
+  await untilLed(cluster, topic, partitions)
 }
 
 /** W-77: a broker that hangs holds a login for 20 s and a request for 30, and there may be many brokers. */
@@ -55,9 +78,10 @@ function viewOf(answer: MetadataAnswer): ClusterView {
   }
 }
 
-/** A topic is made before all brokers know it, and before its partitions have leaders. */
+/** A topic is made before all brokers know it, and before its partitions have leaders. Ends when nobody waits any more. */
 async function untilLed(cluster: Cluster, topic: string, partitions: number): Promise<void> {
-  for (let tries = 1; ; tries++) {
+  const endMs = cluster.clock.nowMs() + adminTimeoutMs
+  for (let tries = 1; cluster.clock.nowMs() < endMs; tries++) {
     const { topics } = await cluster.look([topic])
     const led = topics[0]?.partitions.filter(p => p.error === 0 && p.leader >= 0) ?? []
     if (topics[0]?.error === 0 && led.length >= partitions) return

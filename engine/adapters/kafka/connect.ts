@@ -3,6 +3,7 @@ import { controlTimeoutMs } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Connect } from './cluster.ts'
 import { type Caps, chooseVersions, type Missing } from './decide/chooseVersions.ts'
+import { incrementalAlterConfigsApi } from './frames/alterConfigs.ts'
 import { apiVersionsApi } from './frames/apiVersions.ts'
 import { fetchApi } from './frames/fetch.ts'
 import { findCoordinatorApi } from './frames/findCoordinator.ts'
@@ -27,6 +28,7 @@ const required = [
   offsetFetchApi,
   findCoordinatorApi,
   initProducerIdApi,
+  incrementalAlterConfigsApi,
 ]
 
 const software = { software: 'millrace', version: '0.1.0' }

@@ -5,7 +5,7 @@ import type { MemoryAccount } from './slab.ts'
 /** What a process shows of its clusters: the memory account they share (W-31), and faults and waits of each. */
 export function kafkaMeasures(
   account: MemoryAccount,
-  clusters: readonly { name: string; counts(): KafkaCounts }[],
+  clusters: () => readonly { name: string; counts(): KafkaCounts }[],
 ): Measure[] {
   return [
     {
@@ -18,14 +18,14 @@ export function kafkaMeasures(
       kind: 'counter',
       name: 'millrace_kafka_producer_resets_total',
       help: 'New producer ids after a fault; what was in doubt then may be doubled.',
-      read: () => clusters.map(({ name, counts }) => ({ labels: { cluster: name }, value: counts().producerResets })),
+      read: () => clusters().map(({ name, counts }) => ({ labels: { cluster: name }, value: counts().producerResets })),
     },
     {
       kind: 'counter',
       name: 'millrace_kafka_throttle_ms_total',
       help: 'Time that brokers have told us to wait for quotas.',
       *read() {
-        for (const { name, counts } of clusters) {
+        for (const { name, counts } of clusters()) {
           for (const [broker, ms] of counts().throttleMs) yield { labels: { cluster: name, broker }, value: ms }
         }
       },

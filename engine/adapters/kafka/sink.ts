@@ -1,14 +1,14 @@
 import type { Crc } from '../../batch/crc.ts'
 import { MillraceError } from '../../errors.ts'
 import { answerLateMs, backOffMs, linkBackOff, metadataByNameRefreshMs, unitBackOff } from '../../limits.ts'
-import type { BatchSink, Lane, Outcome, Part, Trouble } from '../../ports/kafka.ts'
+import type { BatchSink, Lane, Outcome, Part, TopicId, Trouble } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
 import { classify, troubleCode } from './decide/classify.ts'
 import { inFlight } from './decide/sendQueue.ts'
 import type { Endpoint } from './frames/api.ts'
 import { initProducerIdApi } from './frames/initProducerId.ts'
 import { Sender } from './sender.ts'
-import { type Identity, SinkLane, SinkPartition } from './sinkPartition.ts'
+import { type Identity, SinkLane, SinkPartition, sameTopic } from './sinkPartition.ts'
 import { LinkSlot, troubleOf } from './slot.ts'
 
 /** A producer without transactions needs no time-out, but the field is there. */
@@ -50,19 +50,21 @@ export class Sink implements BatchSink {
     return { requests, swaps }
   }
 
-  open<T>(to: Part, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void): Lane<T> {
+  open<T>(to: Part & { topicId: TopicId }, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void): Lane<T> {
     const key = `${to.topic}/${to.partition}`
     let partition = this.#partitions.get(key)
     if (!partition) {
       partition = this.#made({ topic: to.topic, partition: to.partition })
       this.#partitions.set(key, partition)
     }
-    if (partition.lanes.size === 0) {
+    const first = partition.lanes.size === 0
+    const lane = new SinkLane<T>(partition, to.topicId, mayWrite, onOutcome)
+    if (first) {
       this.#cluster.want(to.topic)
       this.#assign(partition)
       this.#refreshByName()
     }
-    return new SinkLane<T>(partition, mayWrite, onOutcome)
+    return lane
   }
 
   /** W-70: every link with an unanswered Produce is reset at once. */
@@ -100,7 +102,10 @@ export class Sink implements BatchSink {
         if (!this.#cluster.hint(p.part, produced?.leader ?? null, this.#endpoints)) this.#cluster.refreshSoon()
       },
       missing: p => this.#cluster.doubt(p.part.topic),
-      knows: p => this.#cluster.topicOf(p.part.topic)?.error === 0,
+      knows: p => {
+        const topic = this.#cluster.topicOf(p.part.topic)
+        return topic?.error === 0 && sameTopic(p.topicId, topic.topicId)
+      },
       trouble: p => this.#trouble(p),
       resetLink: p => this.#senderOf(p)?.cut(),
       closed: p => this.#rest(p),
@@ -148,10 +153,8 @@ export class Sink implements BatchSink {
       partition.missingSinceMs ??= this.#cluster.clock.nowMs()
       return this.#cluster.refreshSoon()
     }
-    // W-45: it was made anew; its lanes are told with the first batch that waits. A zero id matches any.
-    if (partition.topicId && topic.topicId && partition.topicId !== topic.topicId)
-      return partition.refuseHead(100, 'the topic was deleted and made anew')
-    partition.topicId = topic.topicId
+    // W-45: it was made anew; its lanes are told with the first batch that waits.
+    if (!partition.seen(topic.topicId)) return
     const leader = this.#cluster.leaderOf(partition.part)
     // Written before, its broker says so itself. Never written, nobody does: it may be newer than what we know.
     if (!leader && partition.broker === null) {

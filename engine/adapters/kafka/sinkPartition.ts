@@ -47,7 +47,7 @@ export type SinkHome = {
   wake(partition: SinkPartition, afterMs: number): void
   /** A new producer id is needed (W-52). */
   reset(partition: SinkPartition): void
-  /** The cluster's last word on the topic was that it is there. */
+  /** The cluster's last word on the topic was that it is there, the one that the partition has seen. */
   knows(partition: SinkPartition): boolean
   leaderMoved(partition: SinkPartition, produced: ProducedPartition | null): void
   missing(partition: SinkPartition): void
@@ -64,7 +64,7 @@ export class SinkPartition {
   identity: Identity | null = null
   /** The producer that has written here: its sequences must go on, so it is never taken a second time from 0. */
   usedProducerId: bigint | null = null
-  /** The id first seen (W-45); another one later is another topic. */
+  /** The topic as the cluster has it; null = not known. Whose lanes mean another one is theirs to say (W-45). */
   topicId: TopicId | null = null
   broker: number | null = null
   notBeforeMs = 0
@@ -100,6 +100,8 @@ export class SinkPartition {
 
   /** The lease, asked in the turn of the write (W-70). */
   mayWrite(entry: Outgoing): boolean {
+    // Meant for another topic of that name: it is refused when it is the first, after all that is under way (W-45).
+    if (!sameTopic(entry.lane.topicId, this.topicId)) return false
     if (entry.lane.mayWrite()) return true
     this.#home.wake(this, mayWriteAgainMs)
     return false
@@ -125,12 +127,24 @@ export class SinkPartition {
     this.report()
   }
 
-  /** Refuses what waits first, unless a request is open: its topic is another one (W-45). */
-  refuseHead(code: number, message: string): void {
+  /**
+   * The topic as the cluster has it now, while no request is open. False: what waits first was meant for another one
+   * of that name, and is refused (W-45).
+   */
+  seen(topicId: TopicId): boolean {
+    // A broker that has never heard of our producer takes any first sequence: one batch goes alone.
+    if (this.topicId !== topicId) this.queue.proven = false
+    this.topicId = topicId
+    for (const lane of this.lanes) lane.topicId ||= topicId
+    const meant = this.queue.entries[0]?.lane.topicId ?? ''
+    if (sameTopic(meant, topicId)) return true
     const head = refuseHead(this.queue)
-    if (!head) return
-    head.refusal = { code, message, batchIndex: null }
-    this.report()
+    if (head) {
+      const message = `the topic of this name has the id ${topicId}, not ${meant}`
+      head.refusal = { code: 100, message, batchIndex: null }
+      this.report()
+    }
+    return false
   }
 
   /** The link was lost: whether the batch was taken is not known; the same sequence tells the broker (W-51). */
@@ -272,13 +286,21 @@ export class SinkPartition {
 /** The flow's end of a partition (W-72). */
 export class SinkLane<T> implements Lane<T> {
   readonly mayWrite: () => boolean
+  /** The topic that the flow means; `''` = the one first seen (W-45). */
+  topicId: TopicId
   readonly #partition: SinkPartition
   readonly #onOutcome: (outcome: Outcome<T>) => void
   #closed = false
   #idle: (() => void)[] = []
 
-  constructor(partition: SinkPartition, mayWrite: () => boolean, onOutcome: (outcome: Outcome<T>) => void) {
+  constructor(
+    partition: SinkPartition,
+    topicId: TopicId,
+    mayWrite: () => boolean,
+    onOutcome: (outcome: Outcome<T>) => void,
+  ) {
     this.#partition = partition
+    this.topicId = topicId || (partition.topicId ?? '')
     this.mayWrite = mayWrite
     this.#onOutcome = onOutcome
     partition.lanes.add(this as SinkLane<unknown>)
@@ -329,6 +351,11 @@ export class SinkLane<T> implements Lane<T> {
     if (this.#idle.length === 0 || !this.#partition.idleOf(this as SinkLane<unknown>)) return
     for (const resolve of this.#idle.splice(0)) resolve()
   }
+}
+
+/** Not known, or a topic older than ids, matches any (W-45). */
+export function sameTopic(one: TopicId | null, other: TopicId | null): boolean {
+  return !one || !other || one === other
 }
 
 type Refusal = NonNullable<Outgoing['refusal']>

@@ -2,14 +2,25 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { MillraceError } from '../../errors.ts'
-import { adminIdleMs, adminReauthenticateMs, adminTimeoutMs, connectTimeoutMs } from '../../limits.ts'
+import {
+  adminIdleMs,
+  adminReauthenticateMs,
+  adminTimeoutMs,
+  connectTimeoutMs,
+  describeTopicsMax,
+} from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ClusterAdmin } from '../../ports/kafka.ts'
+import type { ClusterAdmin, TopicConfig } from '../../ports/kafka.ts'
 import type { Address } from './cluster.ts'
+import { type AdminAsk, createAsk, growAsk } from './decide/adminFault.ts'
+import { classify } from './decide/classify.ts'
+import { kafkajsFault, kafkaNumberOf } from './kafkajsFault.ts'
 import { type Security, saslOptions, tlsOptions } from './login.ts'
 
 /** Kafka's resource type of a topic; kafkajs types it as an enum that an ES module cannot import. */
 const topicResource = 2
+/** Its source of a setting that is set on the topic itself. */
+const topicSource = 1
 
 /**
  * Topic admin by kafkajs, for what happens rarely (KAFKA-CLIENT W-3). Its client is closed after a minute without use,
@@ -26,30 +37,31 @@ export class TopicAdmin {
   }
 
   /** False: it was there. Returns before every broker knows of it. */
-  createTopic = (...[topic, partitions, more = {}]: Parameters<ClusterAdmin['createTopic']>): Promise<boolean> =>
-    this.#with(`topic ${topic} cannot be created`, async admin => {
-      const configEntries = Object.entries(more.configs ?? {}).map(([name, value]) => ({ name, value }))
+  createTopic = (...how: Parameters<ClusterAdmin['createTopic']>): Promise<boolean> => {
+    const [topic, partitions, more = {}] = how
+    const configEntries = Object.entries(more.configs ?? {}).map(([name, value]) => ({ name, value }))
+    return this.#with(createAsk(...how), async admin => {
       // kafkajs itself does not wait: it gives up at the first broker that has not heard of the topic yet.
       return admin.createTopics({
         waitForLeaders: false,
         topics: [{ topic, numPartitions: partitions, replicationFactor: more.replicas ?? -1, configEntries }],
       })
     })
+  }
 
+  /** Rejects with Kafka's error 37 when so many are there. Returns before the new ones have leaders. */
+  growTopic = (topic: string, partitions: number): Promise<void> =>
+    this.#with(growAsk(topic, partitions), async admin => {
+      await admin.createPartitions({ topicPartitions: [{ topic, count: partitions }] })
+    })
+
+  /** What is gone, or may not be read, is left out. */
   topicConfigs: ClusterAdmin['topicConfigs'] = topics =>
-    this.#with('topic configs cannot be read', async admin => {
-      const resources = topics.map(name => ({ type: topicResource, name }))
-      const answer = await admin.describeConfigs({ includeSynonyms: false, resources })
-      return new Map(
-        answer.resources.map(resource => [
-          resource.resourceName,
-          resource.configEntries.map(c => ({
-            name: c.configName,
-            value: c.configValue ?? null,
-            isDefault: c.isDefault,
-          })),
-        ]),
-      )
+    this.#with({ what: 'topic configs cannot be read', right: 'DescribeConfigs on the topics' }, async admin => {
+      const found: [string, TopicConfig[]][] = []
+      for (let i = 0; i < topics.length; i += describeTopicsMax)
+        found.push(...(await described(admin, topics.slice(i, i + describeTopicsMax))))
+      return new Map(found)
     })
 
   async close(): Promise<void> {
@@ -59,19 +71,23 @@ export class TopicAdmin {
     await admin?.then(a => a.disconnect()).catch(() => {})
   }
 
-  async #with<T>(what: string, work: (admin: Admin) => Promise<T>): Promise<T> {
+  async #with<T>(ask: AdminAsk, work: (admin: Admin) => Promise<T>): Promise<T> {
     this.#cancelIdle?.()
     this.#users++
+    this.#admin ??= this.#open()
+    const admin = this.#admin
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer within ${adminTimeoutMs} ms`)), adminTimeoutMs)
     })
     try {
-      this.#admin ??= this.#open()
-      return await Promise.race([this.#admin.then(work), late])
+      return await Promise.race([admin.then(work), late])
     } catch (cause) {
       if (cause instanceof MillraceError) throw cause
-      throw this.#fault(what, cause)
+      const fault = kafkajsFault(this.#how.cluster, ask, cause)
+      // No broker has spoken. The next call opens a client anew, with the credentials of then.
+      if (fault.kafka === null) this.#drop(admin)
+      throw fault
     } finally {
       clearTimeout(timer)
       this.#users--
@@ -103,17 +119,36 @@ export class TopicAdmin {
     } catch (cause) {
       this.#admin = null
       await admin.disconnect().catch(() => {})
-      throw this.#fault('no broker answers', cause)
+      throw kafkajsFault(this.#how.cluster, { what: 'no broker answers', right: 'Describe on the cluster' }, cause)
     }
   }
 
-  #fault(what: string, cause: unknown): MillraceError {
-    const kafka = (cause as { code?: unknown } | null)?.code
-    const denied = kafka === 29 || kafka === 31
-    return new MillraceError(
-      denied ? 'kafka-not-authorized' : 'kafka-unreachable',
-      `${this.#how.cluster}: ${what}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { retryable: true, cause, kafka: typeof kafka === 'number' ? kafka : null },
-    )
+  #drop(admin: Promise<Admin>): void {
+    if (this.#admin === admin) this.#admin = null
+    void admin.then(a => a.disconnect()).catch(() => {})
+  }
+}
+
+/** One topic that is gone or denied fails the whole request of kafkajs: it is found by halves, and left out. */
+async function described(admin: Admin, topics: string[]): Promise<[string, TopicConfig[]][]> {
+  try {
+    const resources = topics.map(name => ({ type: topicResource, name }))
+    const answer = await admin.describeConfigs({ includeSynonyms: false, resources })
+    return answer.resources.map(resource => [
+      resource.resourceName,
+      resource.configEntries.map(c => ({
+        name: c.configName,
+        value: c.configValue ?? null,
+        isDefault: c.isDefault,
+        onTopic: Number(c.configSource) === topicSource,
+      })),
+    ])
+  } catch (cause) {
+    const kafka = kafkaNumberOf(cause)
+    if (kafka === null || !['missing', 'wait', 'refused'].includes(classify('admin', kafka))) throw cause
+    if (topics.length === 1) return []
+    const half = Math.ceil(topics.length / 2)
+    const first = await described(admin, topics.slice(0, half))
+    return [...first, ...(await described(admin, topics.slice(half)))]
   }
 }

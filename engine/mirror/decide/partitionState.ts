@@ -1,5 +1,5 @@
 import type { PartitionState } from '../../flow/states.ts'
-import { troubleShownAfterMs } from '../../limits.ts'
+import { blockedAfterMs, stalledAfterMs, troubleShownAfterMs } from '../../limits.ts'
 import type { Trouble } from '../../ports/kafka.ts'
 
 export type StateFacts = {
@@ -9,6 +9,10 @@ export type StateFacts = {
   lane: Trouble | null
   /** Since when its checkpoint could not be stored. */
   commitSinceMs: number | null
+  /** Since when an open transaction at the source holds the last stable offset below the end. */
+  heldSinceMs: number | null
+  /** Since when the checkpoint has stood although there is more to copy. */
+  stillSinceMs: number | null
 }
 
 /** The state of a partition that is being copied: the first of M-93 that holds. */
@@ -20,6 +24,8 @@ export function partitionState(facts: StateFacts, nowMs: number): PartitionState
   if (stream) return 'unavailable'
   if (lane) return 'degraded'
   if (facts.commitSinceMs !== null && nowMs - facts.commitSinceMs >= troubleShownAfterMs) return 'degraded'
+  if (facts.heldSinceMs !== null && nowMs - facts.heldSinceMs >= blockedAfterMs) return 'blocked'
+  if (facts.stillSinceMs !== null && nowMs - facts.stillSinceMs >= stalledAfterMs) return 'stalled'
   return 'running'
 }
 

@@ -1,9 +1,9 @@
-import type { CopyReport } from '../report.ts'
+import type { FlowReport } from '../../flow/report.ts'
 
 export type Rates = { recordsPerSecond: number; bytesPerSecond: number }
 
 /** What a terminal shows of a flow in one line (MIRROR §3.5); the caller cuts it to the width. */
-export function progressLine(flow: string, report: CopyReport, rates: Rates): string {
+export function progressLine(flow: string, report: FlowReport, rates: Rates): string {
   const topics = `${count(report.topics.length)} topics ${count(report.partitions)} partitions`
   const seconds = report.lagSeconds === null || report.lagRecords === 0 ? '' : ` (${shownSeconds(report.lagSeconds)})`
   const lag = report.lagRecords === null ? 'lag unknown' : `lag ${count(report.lagRecords)}${seconds}`

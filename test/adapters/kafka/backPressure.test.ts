@@ -66,7 +66,7 @@ test('KAFKA 9: produce answers are read while the account is full', async () => 
   fake.topic('other')
   const outcomes: Outcome<number>[] = []
   const lane = fake.sink.open<number>(
-    { topic: 'other', partition: 0 },
+    { topic: 'other', partition: 0, topicId: '' },
     () => true,
     o => outcomes.push(o),
   )

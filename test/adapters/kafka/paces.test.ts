@@ -22,7 +22,7 @@ test('partitions whose back-offs end at different times are each sent again', as
   const outcomes: Outcome<number>[] = []
   const lanes = [0, 1, 2].map(partition =>
     kafka.sink.open<number>(
-      { topic: 't', partition },
+      { topic: 't', partition, topicId: '' },
       () => true,
       outcome => void outcomes.push(outcome),
     ),

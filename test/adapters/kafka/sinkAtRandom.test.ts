@@ -103,7 +103,7 @@ function flowOf(fake: FakeKafka, part: Part, name: string) {
       sent = sent.filter(range => !back.includes(range))
     },
     open() {
-      lane = fake.sink.open<Range>(part, () => flow.mayWrite, flow.hear)
+      lane = fake.sink.open<Range>({ ...part, topicId: '' }, () => flow.mayWrite, flow.hear)
     },
     /** As a unit that ends and is started again: from the first that was not acknowledged. */
     reopen(hard: boolean) {

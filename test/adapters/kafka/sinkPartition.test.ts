@@ -5,7 +5,7 @@ import { manualClock } from '../../fakes/clock.ts'
 import { batchOf, loose, valuesOf } from '../../fakes/kafka/batches.ts'
 import { fakeKafka } from '../../fakes/kafka/cluster.ts'
 
-const part = { topic: 't', partition: 0 }
+const part = { topic: 't', partition: 0, topicId: '' }
 const batchBytesMax = 1_000
 
 function opened() {
@@ -139,5 +139,80 @@ test('a moved leader gets what the old one did not take', async () => {
     fake.log(part).batches.flatMap(valuesOf),
     Array.from({ length: 50 }, (_, i) => `v${i}`),
   )
+  await fake.close()
+})
+
+/** Produce 12 goes by topic name: the brokers cannot tell which topic of that name is meant. */
+function byName() {
+  const clock = manualClock()
+  const fake = fakeKafka({ clock, caps: new Map([[0, 12]]) })
+  fake.topic('t')
+  const laneTo = (topicId: string) => {
+    const outcomes: (string | number)[] = []
+    const lane = fake.sink.open<string>(
+      { topic: 't', partition: 0, topicId },
+      () => true,
+      outcome => outcomes.push(outcome.is === 'refused' ? outcome.code : outcome.is),
+    )
+    return { outcomes, send: (name: string) => lane.send(piece(name, 1), name), close: () => lane.close(false) }
+  }
+  const values = () => fake.log(part).batches.flatMap(valuesOf)
+  const learn = async () => {
+    const look = fake.admin.look(['t'])
+    await clock.advance(10)
+    await look
+  }
+  return { clock, fake, laneTo, values, learn }
+}
+
+test('a lane without an id means the topic first seen: what it sends to one made anew is refused', async () => {
+  const { clock, fake, laneTo, values, learn } = byName()
+  const any = laneTo('')
+  any.send('a')
+  await clock.until(() => any.outcomes.length === 1)
+  fake.recreateTopic('t')
+  await learn()
+  any.send('b')
+  await clock.until(() => any.outcomes.length === 2)
+  assert.deepEqual([any.outcomes, values()], [['acked', 100], []])
+  await fake.close()
+})
+
+test('behind a batch that is under way none is written for another topic of that name', async () => {
+  const { clock, fake, laneTo, values } = byName()
+  const old = fake.topicIdOf('t')
+  const { topicId } = fake.recreateTopic('t')
+  const [late, right] = [laneTo(old), laneTo(topicId)]
+  right.send('a')
+  await clock.until(() => right.outcomes.length === 1)
+  const release = fake.holdAnswers(0, 'Produce')
+  right.send('b')
+  late.send('wrong')
+  right.send('c')
+  await clock.advance(1_000)
+  release()
+  await clock.until(() => late.outcomes.length === 1)
+  late.close()
+  await clock.until(() => right.outcomes.length === 3)
+  assert.deepEqual([late.outcomes, right.outcomes], [[100], ['acked', 'acked', 'acked']])
+  assert.deepEqual(values(), ['a0', 'b0', 'c0'])
+  await fake.close()
+})
+
+test('a topic made anew while a batch is under way gets none of those behind it', async () => {
+  const { clock, fake, laneTo, values, learn } = byName()
+  const lane = laneTo(fake.topicIdOf('t'))
+  lane.send('a')
+  await clock.until(() => lane.outcomes.length === 1)
+  const release = fake.holdAnswers(0, 'Produce')
+  lane.send('b')
+  await clock.advance(10)
+  fake.recreateTopic('t')
+  await learn()
+  lane.send('c')
+  await clock.advance(1_000)
+  release()
+  await clock.until(() => lane.outcomes.length === 3)
+  assert.deepEqual([lane.outcomes, values()], [['acked', 'acked', 100], []])
   await fake.close()
 })

@@ -22,7 +22,7 @@ function opened() {
   const lanes: Lane<null>[] = []
   const open = (partition: number) => {
     const lane = fake.sink.open<null>(
-      { topic: 't', partition },
+      { topic: 't', partition, topicId: '' },
       () => true,
       outcome => {
         if (outcome.is === 'acked') acked++

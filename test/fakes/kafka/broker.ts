@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { Connect } from '../../../engine/adapters/kafka/cluster.ts'
+import { incrementalAlterConfigsApi } from '../../../engine/adapters/kafka/frames/alterConfigs.ts'
 import { apiVersionsApi } from '../../../engine/adapters/kafka/frames/apiVersions.ts'
 import { fetchApi } from '../../../engine/adapters/kafka/frames/fetch.ts'
 import { findCoordinatorApi } from '../../../engine/adapters/kafka/frames/findCoordinator.ts'
@@ -15,6 +16,7 @@ import { Reader, Writer } from '../../../engine/adapters/kafka/wire.ts'
 import { MillraceError } from '../../../engine/errors.ts'
 import type { Part } from '../../../engine/ports/kafka.ts'
 import type { ManualClock } from '../clock.ts'
+import { answerAlterConfigs } from './answerAlterConfigs.ts'
 import { answerFetch, fetchWaits, readFetch } from './answerFetch.ts'
 import { answerCommit, answerCoordinator, answerOffsets } from './answerGroup.ts'
 import { answerListOffsets, answerMetadata } from './answerMetadata.ts'
@@ -31,6 +33,7 @@ const apis = [
   apiVersionsApi,
   fetchApi,
   findCoordinatorApi,
+  incrementalAlterConfigsApi,
   initProducerIdApi,
   listOffsetsApi,
   metadataApi,
@@ -156,6 +159,8 @@ export class FakeBrokers {
     switch (request.key) {
       case apiVersionsApi.key:
         return apiVersions()
+      case incrementalAlterConfigsApi.key:
+        return answerAlterConfigs(this.state, request)
       case initProducerIdApi.key:
         return new Writer().i32(0).i16(0).i64(this.state.producerId()).i16(0).tags().done()
       case listOffsetsApi.key:

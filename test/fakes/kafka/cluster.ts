@@ -6,21 +6,22 @@ import { Offsets } from '../../../engine/adapters/kafka/offsets.ts'
 import { Sink } from '../../../engine/adapters/kafka/sink.ts'
 import { MemoryAccount } from '../../../engine/adapters/kafka/slab.ts'
 import { Source } from '../../../engine/adapters/kafka/source.ts'
-import type { TopicAdmin } from '../../../engine/adapters/kafka/topicAdmin.ts'
 import type { Chance } from '../../../engine/ports/clock.ts'
 import type { KafkaCluster, Part, TopicId } from '../../../engine/ports/kafka.ts'
 import type { ManualClock } from '../clock.ts'
 import { FakeBrokers, firstPort } from './broker.ts'
 import type { FakeLog } from './log.ts'
-import { FakeState, type FakeTopic, type Stored } from './state.ts'
+import { type AdminApi, FakeState, type FakeTopic, type Stored } from './state.ts'
+import { fakeTopicAdmin } from './topicAdmin.ts'
 
 /** A cluster in memory with the vices of KAFKA-CLIENT W-78. Nothing happens but when its clock goes on. */
 export type FakeKafka = KafkaCluster & {
   readonly account: MemoryAccount
   readonly brokers: FakeBrokers
-  counts(): { fetches: number; produces: number; commits: number; producerResets: number }
+  /** `adminWrites`: requests to create, grow or set a topic, refused ones too. */
+  counts(): { fetches: number; produces: number; commits: number; producerResets: number; adminWrites: number }
   // What a test puts there and looks at
-  topic(topic: string, partitions?: number): FakeTopic
+  topic(topic: string, partitions?: number, configs?: Record<string, string>): FakeTopic
   grow(topic: string, partitions: number): void
   log(part: Part): FakeLog
   topicIdOf(topic: string): TopicId
@@ -48,6 +49,8 @@ export type FakeKafka = KafkaCluster & {
   moveLeader(part: Part, broker: number): void
   /** Every link to a broker is closed. */
   resetLinks(broker: number): void
+  /** From now on such requests are answered with this error number of Kafka's; 0 = no longer. */
+  denyAdmin(api: AdminApi, code: number): void
   stopBroker(broker: number): void
   startBroker(broker: number): void
 }
@@ -78,7 +81,7 @@ export function fakeKafka(how: {
     brokers,
     sink,
     checkpoints: offsets,
-    admin: clusterAdmin(cluster, topicAdminOf(state)),
+    admin: clusterAdmin(cluster, fakeTopicAdmin(state)),
     source(what) {
       const key = `${what.isolation} ${what.rack ?? ''}`
       const there = sources.get(key) ?? new Source({ cluster, account, crc: crc32c, ...what })
@@ -99,8 +102,9 @@ export function fakeKafka(how: {
       produces: brokers.asked('Produce'),
       commits: brokers.asked('OffsetCommit'),
       producerResets: sink.producerResets,
+      adminWrites: state.adminWrites,
     }),
-    topic: (topic, partitions = 1) => state.create(topic, partitions),
+    topic: (topic, partitions = 1, configs = {}) => state.create(topic, partitions, configs),
     grow: (topic, partitions) => state.grow(topic, partitions),
     log: part => state.place(part).log,
     topicIdOf: topic => state.topics.get(topic)?.topicId ?? '',
@@ -135,22 +139,8 @@ function vicesOf(state: FakeState, brokers: FakeBrokers) {
     corruptNextBatch: (part: Part, from: bigint, times = 1) => state.place(part).log.corruptFrom(from, times),
     moveLeader: (part: Part, broker: number) => state.move(part, broker),
     resetLinks: (broker: number) => brokers.reset(broker),
+    denyAdmin: (api: AdminApi, code: number) => void state.denied.set(api, code),
     stopBroker: (broker: number) => brokers.stop(broker),
     startBroker: (broker: number) => brokers.start(broker),
   }
-}
-
-/** In the place of kafkajs, which the fake brokers do not speak to. */
-function topicAdminOf(state: FakeState): TopicAdmin {
-  const admin: Pick<TopicAdmin, 'createTopic' | 'topicConfigs'> = {
-    async createTopic(topic, partitions) {
-      if (state.topics.has(topic)) return false
-      state.create(topic, partitions)
-      return true
-    },
-    async topicConfigs(topics) {
-      return new Map(topics.map(topic => [topic, [{ name: 'max.message.bytes', value: '1048588', isDefault: true }]]))
-    },
-  }
-  return admin as TopicAdmin
 }

@@ -2,7 +2,14 @@ import { Buffer } from 'node:buffer'
 import type { Part } from '../../../engine/ports/kafka.ts'
 import { FakeLog } from './log.ts'
 
-export type FakeTopic = { topic: string; topicId: string; partitions: { log: FakeLog; leader: number }[] }
+export type FakeTopic = {
+  topic: string
+  topicId: string
+  partitions: { log: FakeLog; leader: number }[]
+  /** Set on the topic itself. */
+  configs: Map<string, string>
+}
+export type AdminApi = 'createTopic' | 'growTopic' | 'alterTopicConfigs'
 export type Stored = { offset: bigint; epoch: number; metadata: string }
 
 /** What all brokers of a cluster agree on: topics, leaders, offsets of groups, producer ids. */
@@ -11,6 +18,10 @@ export class FakeState {
   readonly brokers: number
   readonly topics = new Map<string, FakeTopic>()
   readonly groups = new Map<string, Map<string, Stored>>()
+  /** Kafka's error number that a request for topics is answered with, by what was asked. */
+  readonly denied = new Map<AdminApi, number>()
+  /** Requests that would change a topic. */
+  adminWrites = 0
   #ids = 0
   #producerId = 1000n
   readonly #moved = new Set<() => void>()
@@ -28,8 +39,13 @@ export class FakeState {
     return this.#producerId
   }
 
-  create(topic: string, partitions: number): FakeTopic {
-    const made: FakeTopic = { topic, topicId: this.#nextId(), partitions: [] }
+  create(topic: string, partitions: number, configs: Record<string, string> = {}): FakeTopic {
+    const made: FakeTopic = {
+      topic,
+      topicId: this.#nextId(),
+      partitions: [],
+      configs: new Map(Object.entries(configs)),
+    }
     this.topics.set(topic, made)
     this.grow(topic, partitions)
     return made

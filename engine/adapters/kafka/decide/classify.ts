@@ -1,3 +1,5 @@
+import type { FaultCode } from '../../../errors.ts'
+
 /**
  * What becomes of Kafka's error numbers (KAFKA-CLIENT §5, the only table of them).
  * - `again`: the same request on the `link` curve. `leader`: look for the leader, then again. `coordinator`: likewise.
@@ -28,7 +30,7 @@ export type Verdict =
   | 'unknown'
 
 /** Which request the number came with: a few mean different things. */
-export type Asked = 'fetch' | 'produce' | 'offsets' | 'other'
+export type Asked = 'fetch' | 'produce' | 'offsets' | 'admin' | 'other'
 
 const rows: Record<Verdict, readonly number[]> = {
   ok: [0],
@@ -56,14 +58,18 @@ const table = new Map(
   Object.entries(rows).flatMap(([verdict, codes]) => codes.map(code => [code, verdict as Verdict] as const)),
 )
 
+/** What a topic is refused for, for good: its name, its count of partitions or replicas, a setting, the cluster's policy. */
+const refusedTopics = new Set([17, 37, 38, 40, 44])
+
 export function classify(asked: Asked, code: number): Verdict {
   if (code === 2) return asked === 'produce' ? 'refused' : 'again'
   if (code === 27) return asked === 'offsets' ? 'group-in-use' : 'unknown'
+  if (refusedTopics.has(code)) return asked === 'admin' ? 'refused' : 'unknown'
   return table.get(code) ?? 'unknown'
 }
 
 /** Our code for a number that keeps a partition from moving (W-76). `end`: which side of a copy it is. */
-export function troubleCode(code: number, end: 'source' | 'destination'): string {
+export function troubleCode(code: number, end: 'source' | 'destination'): FaultCode {
   switch (table.get(code)) {
     case 'missing':
       return end === 'source' ? 'source-missing' : 'destination-missing'

@@ -69,11 +69,23 @@ const table: Record<string, Verdict> = {
   FETCH_SESSION_TOPIC_ID_ERROR: 'protocol',
 }
 /** They mean different things with different requests. */
-const twofold: Record<string, Record<Asked, Verdict>> = {
-  CORRUPT_MESSAGE: { fetch: 'again', produce: 'refused', offsets: 'again', other: 'again' },
-  REBALANCE_IN_PROGRESS: { fetch: 'unknown', produce: 'unknown', offsets: 'group-in-use', other: 'unknown' },
+const unknown: Record<Asked, Verdict> = {
+  fetch: 'unknown',
+  produce: 'unknown',
+  offsets: 'unknown',
+  admin: 'unknown',
+  other: 'unknown',
 }
-const requests: Asked[] = ['fetch', 'produce', 'offsets', 'other']
+const twofold: Record<string, Record<Asked, Verdict>> = {
+  CORRUPT_MESSAGE: { fetch: 'again', produce: 'refused', offsets: 'again', admin: 'again', other: 'again' },
+  REBALANCE_IN_PROGRESS: { ...unknown, offsets: 'group-in-use' },
+  INVALID_TOPIC_EXCEPTION: { ...unknown, admin: 'refused' },
+  INVALID_PARTITIONS: { ...unknown, admin: 'refused' },
+  INVALID_REPLICATION_FACTOR: { ...unknown, admin: 'refused' },
+  INVALID_CONFIG: { ...unknown, admin: 'refused' },
+  POLICY_VIOLATION: { ...unknown, admin: 'refused' },
+}
+const requests: Asked[] = ['fetch', 'produce', 'offsets', 'admin', 'other']
 
 describe("Kafka's error numbers", () => {
   it('KAFKA 6: have a verdict each, that of the table', () => {

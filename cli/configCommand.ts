@@ -1,0 +1,103 @@
+import type { Command } from 'commander'
+import { MillraceError } from '../engine/errors.ts'
+import { nearest } from '../engine/flow/nearest.ts'
+import type { ConfigFault } from '../engine/process/configFault.ts'
+import { readConfigText } from '../engine/process/configFile.ts'
+import { showSafe } from '../engine/process/pretty.ts'
+import { faultLine, warningLine } from './configLines.ts'
+import { exitCodeOf } from './exitCode.ts'
+import { errorLines } from './output.ts'
+import { written } from './written.ts'
+
+type Flags = { config: string; output?: string }
+type Ended = { out: string; err: string; code: number }
+
+/** `millrace config check` and `config explain` (DESIGN §7). They read a file and connect to nothing. */
+export function addConfig(program: Command): Command {
+  const config = program.command('config').description('look at a configuration file before it is run')
+  const sub = (name: string, about: string) =>
+    config
+      .command(name)
+      .description(about)
+      .requiredOption('-c, --config <file>', 'the configuration, such as millrace.yaml')
+      .option('-o, --output <format>', 'json: one JSON document')
+      .showHelpAfterError(`(millrace config ${name} --help lists the options)`)
+  sub('check', 'say every fault of a configuration').action((flags: Flags) => end(() => check(flags)))
+  sub('explain', 'print every value of a configuration and where it comes from')
+    .argument('[flow]', 'of this flow only')
+    .action((flow: string | undefined, flags: Flags) => end(() => explain(flags, flow ?? null)))
+  return program
+}
+
+async function end(run: () => Promise<Ended>): Promise<void> {
+  const { out, err, code } = await run().catch(error => ({
+    out: '',
+    err: `${errorLines(error)}\n`,
+    code: exitCodeOf(error),
+  }))
+  // Whoever has read enough closes it.
+  process.stdout.on('error', () => {})
+  process.stdout.write(out)
+  process.stderr.write(err)
+  await Promise.all([written(process.stdout), written(process.stderr)])
+  process.exit(code)
+}
+
+async function check(flags: Flags): Promise<Ended> {
+  const json = wantsJson(flags)
+  const text = await readConfigText(flags.config)
+  const { readConfig, kinds } = await parts()
+  const read = readConfig(text, kinds)
+  const warnings = read.ok ? read.warnings : []
+  if (json) {
+    const faults = read.ok ? [] : read.faults
+    return { out: `${JSON.stringify({ ok: read.ok, faults, warnings })}\n`, err: '', code: read.ok ? 0 : 2 }
+  }
+  if (!read.ok) return refused(flags, read.faults)
+  const { clusters, flows } = read.config
+  const err = warnings.map(warning => warningLine(flags.config, warning)).join('')
+  return { out: `ok: ${counted(clusters.size, 'cluster')}, ${counted(flows.size, 'flow')}\n`, err, code: 0 }
+}
+
+async function explain(flags: Flags, flow: string | null): Promise<Ended> {
+  const json = wantsJson(flags)
+  const text = await readConfigText(flags.config)
+  const { explainConfig, kinds } = await parts()
+  const explained = explainConfig(text, kinds, flow)
+  if (!explained.ok) {
+    if (!json) return refused(flags, explained.faults)
+    return { out: `${JSON.stringify({ ok: false, faults: explained.faults })}\n`, err: '', code: 2 }
+  }
+  if (flow !== null && !explained.flows.includes(flow)) {
+    const near = nearest(flow, explained.flows)
+    const hint = near === null ? `it has: ${explained.flows.join(', ') || 'none'}` : `did you mean ${near}?`
+    throw new MillraceError('not-found', `${flags.config} has no flow '${flow}'`, { hint })
+  }
+  const out = json
+    ? `${JSON.stringify({ ok: true, values: explained.values })}\n`
+    : explained.yaml.split('\n').map(showSafe).join('\n')
+  return { out, err: '', code: 0 }
+}
+
+/** Loaded when a file is read: a mirror started by flags needs neither YAML nor schemas. */
+async function parts() {
+  const [{ readConfig }, { explainConfig }, { mirrorSpec }] = await Promise.all([
+    import('../engine/process/config.ts'),
+    import('../engine/process/configExplain.ts'),
+    import('../engine/mirror/spec.ts'),
+  ])
+  return { readConfig, explainConfig, kinds: { mirror: mirrorSpec } }
+}
+
+function wantsJson({ output }: Flags): boolean {
+  if (output === undefined || output === 'json') return output === 'json'
+  throw new MillraceError('config-invalid', `--output: expected json, found '${output}'`)
+}
+
+function refused({ config }: Flags, faults: readonly ConfigFault[]): Ended {
+  return { out: '', err: faults.map(fault => faultLine(config, fault)).join(''), code: 2 }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

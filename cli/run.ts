@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Command } from 'commander'
+import { plainSecurity } from '../engine/adapters/kafka/login.ts'
+import type { ClusterConfig } from '../engine/adapters/kafka/openKafka.ts'
+import { MillraceError } from '../engine/errors.ts'
+import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
+import { kinds } from '../engine/kinds.ts'
+import type { Config } from '../engine/process/config.ts'
+import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
+import { faultLine, warningLine } from './configLines.ts'
+import { exitCodeOf } from './exitCode.ts'
+import { errorLines } from './output.ts'
+import { runFlows } from './runFlows.ts'
+
+type Flags = { config: string; output?: string }
+
+/** `millrace run -c FILE`: all flows of a file in one process (DESIGN §4). */
+export function addRun(program: Command): Command {
+  program
+    .command('run')
+    .description('run all flows of a configuration in one process; an edited file is taken in while it runs')
+    .requiredOption('-c, --config <file>', 'the configuration, such as millrace.yaml')
+    .option('-o, --output <format>', 'json: JSON lines also at a terminal')
+    .showHelpAfterError('(millrace run --help lists the options)')
+    .action(async (flags: Flags) => process.exit(await run(flags)))
+  return program
+}
+
+async function run(flags: Flags): Promise<number> {
+  let text: string
+  try {
+    if (flags.output !== undefined && flags.output !== 'json') {
+      throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
+    }
+    text = await readConfigText(flags.config)
+  } catch (error) {
+    process.stderr.write(`${errorLines(error)}\n`)
+    return exitCodeOf(error)
+  }
+  const { readConfig, specs } = await schemas()
+  const read = readConfig(text, specs)
+  if (!read.ok) {
+    process.stderr.write(read.faults.map(fault => faultLine(flags.config, fault)).join(''))
+    return 2
+  }
+  process.stderr.write(read.warnings.map(one => warningLine(flags.config, one)).join(''))
+  const { config } = read
+  return await runFlows({
+    svc: 'run',
+    json: process.stdout.isTTY !== true || flags.output === 'json',
+    untilEnd: false,
+    strict: false,
+    clusters: clustersOf(config),
+    begin: async () => plansOf(config),
+    running(solo, opened, { clock, log, tell }) {
+      const watching = watchConfig(flags.config, {
+        text,
+        clock,
+        onChange: changed => {
+          const next = readConfig(changed, specs)
+          const faults = next.ok
+            ? clustersChanged(config, next.config)
+            : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
+          if (next.ok && faults.length === 0) {
+            opened.add(clustersOf(next.config))
+            faults.push(...solo.apply(plansOf(next.config)).map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
+          }
+          if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
+          const message = `${flags.config}: the change is not taken, what ran before runs on: ${faults.join('; ')}`
+          tell(null, { code: 'config-invalid', message })
+        },
+        onFault: fault => tell(null, { code: fault.code, message: fault.message, hint: fault.hint }),
+      })
+      return () => watching.close()
+    },
+  })
+}
+
+/** Loaded when a file is read: a mirror started by flags needs no YAML. */
+async function schemas() {
+  const [{ readConfig }, { mirrorSpec }] = await Promise.all([
+    import('../engine/process/config.ts'),
+    import('../engine/mirror/spec.ts'),
+  ])
+  return { readConfig, specs: { mirror: mirrorSpec } }
+}
+
+function plansOf({ flows }: Config): ReadonlyMap<string, FlowPlan> {
+  const plans = new Map<string, FlowPlan>()
+  for (const [name, { kind, spec, overlay }] of flows) {
+    const found = kinds[kind]
+    if (found) plans.set(name, { kind: found, spec, overlay })
+  }
+  return plans
+}
+
+function clustersOf({ clusters }: Config): ClusterConfig[] {
+  return [...clusters].map(([name, settings]) => ({ name, ...settings, security: plainSecurity }))
+}
+
+/** Links and what is known of brokers belong to a cluster as it was first read. */
+function clustersChanged(before: Config, after: Config): string[] {
+  return [...after.clusters].flatMap(([name, settings]) => {
+    const old = before.clusters.get(name)
+    if (!old || isDeepStrictEqual(old, settings)) return []
+    return [`clusters.${name}: it cannot be changed while it is in use: start the process anew`]
+  })
+}

@@ -1,0 +1,165 @@
+import { faultOf, MillraceError } from '../errors.ts'
+import { type Action, type AnyKind, type Around, asideKey, type SteerContext, type View } from '../flow/contract.ts'
+import type { FlowEvent } from '../flow/event.ts'
+import type { Overlay } from '../flow/overlay.ts'
+import { pause } from '../flow/pause.ts'
+import { unlessAborted } from '../flow/unlessAborted.ts'
+import { backOffMs, linkBackOff, saidAgainMs, steerMs } from '../limits.ts'
+import { type Aside, asideList } from './aside.ts'
+
+export type Chores = {
+  /** Ends with the signal of the context. */
+  readonly done: Promise<void>
+  /** Look again now, and try at once what is set aside: what people ask of the flow has changed (C-38). */
+  again(): void
+  /** Steer again now: a unit has ended. */
+  steer(): void
+  view(): View<unknown> | null
+}
+
+type Steered = {
+  kind: AnyKind
+  spec(): unknown
+  overlay(): Overlay
+  owned(): ReadonlySet<string>
+  ctx: SteerContext
+  seen(view: View<unknown>): void
+}
+
+/**
+ * The leader's side of one flow (C-91): looks, has the kind say what is to be done, does the first of it, looks again.
+ * `seen` is called with each new view. Units run beside it and never wait for it.
+ */
+export function startChores(how: Steered): Chores {
+  const { kind, ctx } = how
+  const { clock, signal, chance } = ctx
+  const aside = asideList(chance)
+  let look: { found: unknown } | null = null
+  let wake = new AbortController()
+  let lookNow = false
+  const saySometimes = sometimes(ctx)
+  const sayOnce = once(ctx)
+
+  function view(): View<unknown> | null {
+    return look === null ? null : viewOf(look.found, how, aside)
+  }
+
+  async function lookOnce(): Promise<boolean> {
+    lookNow = false
+    try {
+      const found = await unlessAborted(kind.look(how.spec(), ctx, look?.found ?? null), signal)
+      if (signal.aborted) return false
+      look = { found }
+      saySometimes(null, true)
+      return true
+    } catch (error) {
+      if (signal.aborted) return false
+      if (!(error instanceof MillraceError)) throw error
+      // The last view stays (C-94).
+      saySometimes(error, look !== null)
+      return false
+    }
+  }
+
+  /** True: something was done, so look again. */
+  async function act(): Promise<boolean> {
+    const before = view()
+    if (before === null) return false
+    how.seen(before)
+    sayOnce(kind.stands(how.spec(), before))
+    // What has just begun is owned now, and no action may be under its name (C-95).
+    const now = viewOf(look?.found, how, aside)
+    const action = kind.steer(how.spec(), now).find(one => aside.isDue(one.do, now.nowMs))
+    if (action === undefined) return false
+    await perform(action, now, how, aside)
+    return true
+  }
+
+  async function rounds(): Promise<void> {
+    for (let failed = 0; !signal.aborted; ) {
+      failed = (await lookOnce()) ? 0 : failed + 1
+      let untilMs = clock.nowMs() + kind.lookMs(how.spec())
+      if (failed > 0) untilMs = Math.min(untilMs, clock.nowMs() + backOffMs(linkBackOff, failed, chance))
+      while (!signal.aborted && !lookNow && clock.nowMs() < untilMs) {
+        wake = new AbortController()
+        const now = view()
+        if (failed === 0 && (await act())) break
+        if (failed > 0 && now !== null) how.seen(now)
+        const ms = Math.min(steerMs, Math.max(1, untilMs - clock.nowMs()))
+        if (!lookNow) await pause(clock, ms, AbortSignal.any([signal, wake.signal]))
+      }
+    }
+  }
+
+  return {
+    done: rounds(),
+    again() {
+      aside.clear()
+      lookNow = true
+      wake.abort()
+    },
+    steer: () => wake.abort(),
+    view,
+  }
+}
+
+function viewOf(found: unknown, { ctx, overlay, owned }: Steered, aside: Aside): View<unknown> {
+  const { flow, clock, epoch } = ctx
+  const nowMs = clock.nowMs()
+  const around: Around = {
+    flow,
+    nowMs,
+    wallMs: clock.wallMs(),
+    epoch,
+    overlay: overlay(),
+    owned: owned(),
+    aside: aside.faults(nowMs),
+  }
+  return { ...(found as object), ...around } as View<unknown>
+}
+
+async function perform(action: Action, view: View<unknown>, { kind, spec, ctx }: Steered, aside: Aside): Promise<void> {
+  const setAside = (key: string, error: MillraceError) => {
+    if (aside.put(key, error, ctx.clock.nowMs())) ctx.tell(faultOf(error, error.code))
+  }
+  try {
+    const undone = await unlessAborted(kind.perform(action, spec(), view, ctx), ctx.signal)
+    if (undone === null) return
+    const items = undone.map(({ item }) => item)
+    aside.done(action.do, items, view.nowMs)
+    for (const { item, error } of undone) setAside(asideKey(action.do, item), error)
+  } catch (error) {
+    if (ctx.signal.aborted) return
+    if (!(error instanceof MillraceError)) throw error
+    setAside(asideKey(action.do), error)
+  }
+}
+
+/**
+ * Says that a cluster cannot be looked at: at once while nothing has been seen of it, and each minute. Later the units
+ * say first what they meet themselves.
+ */
+function sometimes(ctx: SteerContext): (error: MillraceError | null, seen: boolean) => void {
+  let nextMs: number | null = null
+  return (error, seen) => {
+    if (error === null) {
+      nextMs = null
+      return
+    }
+    const nowMs = ctx.clock.nowMs()
+    nextMs ??= seen ? nowMs + saidAgainMs : nowMs
+    if (nowMs < nextMs) return
+    nextMs = nowMs + saidAgainMs
+    ctx.tell({ code: error.code, message: error.message, hint: error.hint, state: 'unavailable' })
+  }
+}
+
+/** Says what was not there the last time; what has gone is said again when it is back. */
+function once(ctx: SteerContext): (events: FlowEvent[]) => void {
+  let known = new Set<string>()
+  return events => {
+    const found = new Map(events.map(event => [`${event.code} ${event.message}`, event]))
+    for (const [key, event] of found) if (!known.has(key)) ctx.tell(event)
+    known = new Set(found.keys())
+  }
+}

@@ -1,0 +1,136 @@
+import type { Codec } from '../batch/codec.ts'
+import type { Crc } from '../batch/crc.ts'
+import type { AnyKind, FlowWorker, View } from '../flow/contract.ts'
+import type { FlowEvent } from '../flow/event.ts'
+import { isPaused, type Overlay } from '../flow/overlay.ts'
+import type { FlowReport } from '../flow/report.ts'
+import { partOf } from '../flow/unitName.ts'
+import type { Chance, Clock } from '../ports/clock.ts'
+import type { KafkaCluster } from '../ports/kafka.ts'
+import { type Chores, startChores } from './chores.ts'
+import { type Runner, startRunner } from './runner.ts'
+
+/** One flow as it is declared. */
+export type FlowPlan = { kind: AnyKind; spec: unknown; overlay: Overlay }
+
+/** What all flows of a process share. */
+export type SoloParts = {
+  kafka(cluster: string): KafkaCluster
+  clock: Clock
+  chance: Chance
+  codec: Codec
+  crc: Crc
+  /** Finish what is under way; wait no longer. */
+  stop: AbortSignal
+  abort: AbortSignal
+  tell(flow: string, event: FlowEvent): void
+  /** A flow ended with what it cannot go on with; the others go on. */
+  broke(flow: string, error: unknown): void
+  /** Each flow ends at the ends seen at its start; a unit that fails is not tried again. */
+  untilEnd: boolean
+}
+
+export type SoloFlow = {
+  readonly flow: string
+  readonly kind: AnyKind
+  readonly worker: FlowWorker
+  view(): View<unknown> | null
+  report(): FlowReport
+  /** Takes a changed plan, and tries at once what waits (C-38); the caller has asked `refuses` and `restarts`. */
+  change(plan: FlowPlan): void
+  /** Stops its units, and waits until their checkpoints are stored. */
+  end(): Promise<void>
+  /** Its end reached, or ended. `whole`: all checkpoints are stored. Rejects with what it cannot go on with. */
+  readonly done: Promise<{ whole: boolean }>
+}
+
+/** One flow on the one process there is: the leader's side and the worker's, with no plan and no lease (C-96). */
+export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): SoloFlow {
+  const { clock } = parts
+  const { kind } = first
+  const state: State = { plan: first, broken: null, ended: new AbortController(), over: Promise.withResolvers<void>() }
+  const stop = AbortSignal.any([parts.stop, state.ended.signal])
+  stop.addEventListener('abort', () => state.over.resolve(), { once: true })
+  const { worker, runner, chores } = startSides(flow, state, stop, parts)
+  const again = () => {
+    chores.again()
+    runner.again()
+  }
+  const done = life()
+
+  async function life(): Promise<{ whole: boolean }> {
+    await state.over.promise
+    // Ends the chores of a flow that has reached its end.
+    state.ended.abort()
+    await chores.done.catch(() => {})
+    await runner.idle()
+    const stored = await worker.close(parts.abort)
+    if (state.broken) throw state.broken.error
+    return { whole: stored && !parts.abort.aborted }
+  }
+
+  return {
+    flow,
+    kind,
+    worker,
+    view: chores.view,
+    report: () => {
+      const now = { nowMs: clock.nowMs(), wallMs: clock.wallMs() }
+      return kind.report(state.plan.spec, chores.view(), worker, now)
+    },
+    change(next) {
+      state.plan = next
+      again()
+    },
+    async end() {
+      state.ended.abort()
+      await done.catch(() => {})
+    },
+    done,
+  }
+}
+
+type State = {
+  plan: FlowPlan
+  /** What it cannot go on with. */
+  broken: { error: unknown } | null
+  ended: AbortController
+  /** Its end is reached, or it is stopped. */
+  over: PromiseWithResolvers<void>
+}
+
+function startSides(
+  flow: string,
+  state: State,
+  stop: AbortSignal,
+  parts: SoloParts,
+): { worker: FlowWorker; runner: Runner; chores: Chores } {
+  const { kafka, clock, chance, codec, crc, untilEnd, abort } = parts
+  const { kind } = state.plan
+  const fatal = (error: unknown) => {
+    state.broken ??= { error }
+    state.ended.abort()
+  }
+  const overlay = () => state.plan.overlay
+  const tell = (event: FlowEvent) => parts.tell(flow, event)
+  const shared = { flow, kafka, clock, chance, codec, crc, tell, untilEnd, mayWrite: () => !abort.aborted }
+  const worker = kind.open(state.plan.spec, { ...shared, overlay, fatal })
+  const changed = () => chores.steer()
+  const runner = startRunner({ worker, clock, chance, stop, abort, retry: !untilEnd, changed, fatal })
+  const seen = (view: View<unknown>) => {
+    const { spec } = state.plan
+    const units = kind.units(spec, view)
+    runner.set(units.filter(({ unit }) => !paused(overlay(), unit)))
+    const isOver = untilEnd && kind.pending(spec, view) === 0 && units.every(({ unit }) => runner.over(unit))
+    if (isOver) state.over.resolve()
+  }
+  const ctx = { ...shared, epoch: 1, signal: stop }
+  const chores = startChores({ kind, spec: () => state.plan.spec, overlay, owned: runner.owned, ctx, seen })
+  chores.done.catch(fatal)
+  return { worker, runner, chores }
+}
+
+function paused(overlay: Overlay, unit: string): boolean {
+  const { topic, partition } = partOf(unit)
+  return isPaused(overlay, topic, partition)
+}

@@ -1,0 +1,107 @@
+import type { Codec } from '../batch/codec.ts'
+import type { Crc } from '../batch/crc.ts'
+import type { Fault, MillraceError } from '../errors.ts'
+import type { Chance, Clock } from '../ports/clock.ts'
+import type { KafkaCluster } from '../ports/kafka.ts'
+import type { FlowEvent, Tell } from './event.ts'
+import type { Overlay } from './overlay.ts'
+import type { FlowReport } from './report.ts'
+
+/** A unit that may run now (DESIGN §3); `unit` is `topic/partition` within its flow. */
+export type UnitPlan = { unit: string; weight: number }
+
+/** A chore as a level: doing it twice is harmless. `units` must be free while it runs (C-95). */
+export type Action = { do: string; units?: readonly string[] }
+
+/** Of an action: the pieces that could not be done; the others are. */
+export type Undone = { item: string; error: MillraceError }
+
+/** What the loop adds to what a kind has looked up (C-90). */
+export type Around = {
+  flow: string
+  /** Monotonic; since 1970. */
+  nowMs: number
+  wallMs: number
+  epoch: number
+  overlay: Overlay
+  /** Units that run, wait to run again, or have ended and not left yet. */
+  owned: ReadonlySet<string>
+  /** What is set aside for a while, by `asideKey`, and why (C-94). */
+  aside: ReadonlyMap<string, Fault>
+}
+export type View<Look> = Look & Around
+
+/** What both sides of a flow are given. */
+type FlowContext = {
+  flow: string
+  kafka(cluster: string): KafkaCluster
+  clock: Clock
+  chance: Chance
+  codec: Codec
+  crc: Crc
+  /** The lease (W-70, C-93). */
+  mayWrite(): boolean
+  tell: Tell
+  /** Copy to the ends seen at the start, then end (M-100). */
+  untilEnd: boolean
+}
+/** Leader side. `signal` ends what is under way. */
+export type SteerContext = FlowContext & { epoch: number; signal: AbortSignal }
+/** Worker side, of a whole flow. */
+export type WorkerContext = FlowContext & {
+  overlay(): Overlay
+  /** Ends the flow in this process: its units must not go on. */
+  fatal(error: unknown): void
+}
+/** Worker side, of one unit. `stop`: finish what is under way; `abort`: wait no longer. */
+export type UnitContext = {
+  stop: AbortSignal
+  abort: AbortSignal
+  /** It has moved on: the next failure is a first one. */
+  progress(): void
+}
+
+/** What the units of one flow share in one process: docs/decisions/0007. */
+export interface FlowWorker {
+  /** Until `stop`, or its end; or throws a MillraceError. Its checkpoint is stored when it returns after `stop`. */
+  run(unit: string, ctx: UnitContext): Promise<void>
+  /** The unit is not this process's any more; it does not run. */
+  left(unit: string): void
+  /** When no unit runs any more. False: not every checkpoint could be stored. */
+  close(signal: AbortSignal): Promise<boolean>
+}
+
+/**
+ * One contract for all kinds of flow (DESIGN §3). `look`, `units`, `steer` and `perform` are the leader's; `open`
+ * gives the worker's side. `units` and `steer` are pure. `look` that is given what it saw last time may read on from
+ * there, and changes nothing.
+ */
+export interface FlowKind<Spec, Look, Act extends Action, Worker extends FlowWorker> {
+  readonly kind: string
+  /** How often `look` is called although nothing asked for it. */
+  lookMs(spec: Spec): number
+  look(spec: Spec, ctx: SteerContext, before: Look | null): Promise<Look>
+  units(spec: Spec, view: View<Look>): UnitPlan[]
+  /** In order of urgency. */
+  steer(spec: Spec, view: View<Look>): Act[]
+  perform(action: Act, spec: Spec, view: View<Look>, ctx: SteerContext): Promise<Undone[]>
+  /** Partitions that may still become ready by themselves. */
+  pending(spec: Spec, view: View<Look>): number
+  /** Why partitions do not run that somebody has to decide on: each is told once, for as long as it stands. */
+  stands(spec: Spec, view: View<Look>): FlowEvent[]
+  open(spec: Spec, ctx: WorkerContext): Worker
+  /** `view` null: nothing was seen yet. */
+  report(spec: Spec, view: View<Look> | null, worker: Worker, now: { nowMs: number; wallMs: number }): FlowReport
+  /** Whether running units must be started anew for a changed spec. */
+  restarts(before: Spec, after: Spec): boolean
+  /** A change that a running flow does not take (M-20), else null. */
+  refuses(before: Spec, after: Spec): Fault | null
+}
+
+/** Method parameters are compared both ways, so every kind is one of these. */
+export type AnyKind = FlowKind<unknown, unknown, Action, FlowWorker>
+
+/** The name of what is set aside: one piece of an action, or the whole action. */
+export function asideKey(action: string, item = '*'): string {
+  return `${action} ${item}`
+}

@@ -1,0 +1,117 @@
+import type { Buffer } from 'node:buffer'
+import type { TopicId } from '../../ports/kafka.ts'
+
+/** Where a destination topic comes from, as a flow writes it down at the destination (MIRROR §3.3). */
+export type Provenance = {
+  flow: string
+  /** The destination's name of the topic. */
+  topic: string
+  /** The source's name and id of it. */
+  src: string
+  sourceId: TopicId
+  /** Cluster ids: the source, and all that the records have come through, it included. */
+  from: string
+  via: readonly string[]
+  /** 1 + the highest partition that has had a checkpoint (M-70). */
+  parts: number
+  /** Names of the settings that we have set at the destination (M-25). */
+  set: readonly string[]
+  /** Milliseconds since 1970 at which the topic left the flow; null = it is copied (M-74). */
+  endedMs: number | null
+}
+
+/** What a record says of `topic`: null = nothing any more. */
+export type ProvenanceSeen = { topic: string; provenance: Provenance | null }
+
+/** Compaction compares bytes: no spaces, this order of keys. */
+export function provenanceKey(topic: string): string {
+  return JSON.stringify({ k: 'topic', t: topic })
+}
+
+/** The value of MIRROR §3.3; its topic is in the key. */
+export function provenanceText(of: Provenance): string {
+  const { flow, src, sourceId, from, via, parts, set, endedMs } = of
+  const ended = endedMs === null ? {} : { ended: endedMs }
+  return JSON.stringify({ v: 1, flow, src, t: sourceId, from, via, parts, set, ...ended })
+}
+
+/** Null: not ours, as if the record were not there. Fields that we do not know are passed over. */
+export function provenanceFrom(key: Buffer | null, value: Buffer | null): ProvenanceSeen | null {
+  const name = fieldsOf(key)
+  if (name?.['k'] !== 'topic' || typeof name['t'] !== 'string') return null
+  const topic = name['t']
+  if (value === null) return { topic, provenance: null }
+  const { v, flow, src, t, from, via, parts, set, ended } = fieldsOf(value) ?? {}
+  if (v !== 1 || !isText(flow) || !isText(src) || !isText(t) || !isText(from)) return null
+  if (!areTexts(via) || !areTexts(set) || !isCount(parts)) return null
+  const endedMs = isCount(ended) ? ended : null
+  return { topic, provenance: { flow, topic, src, sourceId: t, from, via, parts, set, endedMs } }
+}
+
+/** Whether a record of the one would say what a record of the other says. */
+export function sameProvenance(a: Provenance, b: Provenance): boolean {
+  return a.topic === b.topic && provenanceText(a) === provenanceText(b)
+}
+
+export type LoopFacts = {
+  /** Cluster ids. */
+  destinationId: string
+  sourceId: string
+  /** The source's name of the topic. */
+  topic: string
+  /** Our own record of it at the destination, null = none yet. */
+  ours: Provenance | null
+  /** All that was read at the source, of every flow that writes there. */
+  upstream: readonly Provenance[]
+}
+
+/**
+ * The loop guard (M-21): whether records that `topic` has at the source came through the destination. `via` and `flow`
+ * are those of the flow that brought them. Two flows of which each finds the other do not both stop: one that has
+ * copied stays when the other has not, and of two that have not, the one whose source's cluster id is the smaller
+ * string (docs/decisions/0007). In a circle of any length at least one stops, and one stays unless all have copied.
+ */
+export function loopCheck(how: LoopFacts): { loop: false } | { loop: true; via: readonly string[]; flow: string } {
+  const behind = how.upstream.find(
+    one => isLive(one, how.topic) && one.via.includes(how.destinationId) && !staysBefore(how, one),
+  )
+  return behind ? { loop: true, via: behind.via, flow: behind.flow } : { loop: false }
+}
+
+function staysBefore({ ours, sourceId }: LoopFacts, other: Provenance): boolean {
+  if (other.parts > 0) return false
+  return ours !== null && ours.parts > 0 ? true : sourceId < other.from
+}
+
+/** `via` of a topic copied from this source: what its records came through before, then the source (MIRROR §3.3). */
+export function viaOf(sourceId: string, topic: string, upstream: readonly Provenance[]): string[] {
+  const before = new Set(upstream.filter(one => isLive(one, topic)).flatMap(one => one.via))
+  before.delete(sourceId)
+  return [...before, sourceId]
+}
+
+function isLive(one: Provenance, topic: string): boolean {
+  return one.topic === topic && one.endedMs === null
+}
+
+function fieldsOf(bytes: Buffer | null): Record<string, unknown> | null {
+  if (bytes === null) return null
+  try {
+    const found: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+function isText(of: unknown): of is string {
+  return typeof of === 'string'
+}
+
+function areTexts(of: unknown): of is string[] {
+  return Array.isArray(of) && of.every(isText)
+}
+
+function isCount(of: unknown): of is number {
+  return Number.isSafeInteger(of) && (of as number) >= 0
+}

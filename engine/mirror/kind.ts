@@ -1,0 +1,60 @@
+import type { Fault } from '../errors.ts'
+import type { FlowKind, UnitPlan, View } from '../flow/contract.ts'
+import { unitName } from '../flow/unitName.ts'
+import { topicGoneLooks } from '../limits.ts'
+import { planTopics } from './decide/planTopics.ts'
+import { standingFaults } from './decide/standingFaults.ts'
+import { type MirrorAction, steerMirror } from './decide/steerMirror.ts'
+import { lookAtClusters, type MirrorLook } from './look.ts'
+import { performMirror } from './perform.ts'
+import { reportOf } from './report.ts'
+import type { MirrorSpec } from './spec.ts'
+import { type MirrorWorker, openWorker } from './worker.ts'
+
+/** Kafka to Kafka, byte for byte (MIRROR). */
+export const mirrorKind: FlowKind<MirrorSpec, MirrorLook, MirrorAction, MirrorWorker> = {
+  kind: 'mirror',
+  lookMs: spec => spec.topics.refreshMs,
+  look: lookAtClusters,
+  units: unitsOf,
+  steer: steerMirror,
+  perform: performMirror,
+  pending,
+  stands: (spec, view) => standingFaults(planTopics(spec, view)),
+  open: openWorker,
+  report: (spec, view, worker, now) =>
+    reportOf(view && planTopics(spec, view), worker.units, { overlay: view?.overlay ?? null, ...now }),
+  restarts: (before, after) => JSON.stringify(fixed(before)) !== JSON.stringify(fixed(after)),
+  refuses,
+}
+
+/** A unit is one partition of the source, under its name there (M-1): those that nothing stands in the way of (M-5). */
+function unitsOf(spec: MirrorSpec, view: View<MirrorLook>): UnitPlan[] {
+  return planTopics(spec, view).flatMap(({ topic, partitions }) =>
+    partitions
+      .filter(p => p.is === 'ready')
+      .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
+  )
+}
+
+/** What is on its way to become ready; what somebody has to decide or to make is not. */
+function pending(spec: MirrorSpec, view: View<MirrorLook>): number {
+  return planTopics(spec, view).reduce((sum, { topic, partitions }) => {
+    if ((view.absent.get(topic) ?? 0) >= topicGoneLooks) return sum
+    const open = partitions.filter(p => p.is === 'start' || (p.is === 'waiting' && p.why?.hint === null))
+    return sum + open.length
+  }, 0)
+}
+
+/** What only the leader's side reads may change under running units. */
+function fixed(spec: MirrorSpec): unknown {
+  const { topics: _topics, destination: _destination, loopGuard: _guard, start: _start, ...rest } = spec
+  return rest
+}
+
+/** M-20. */
+function refuses(before: MirrorSpec, after: MirrorSpec): Fault | null {
+  if (JSON.stringify(before.naming) === JSON.stringify(after.naming)) return null
+  const message = 'naming: it cannot be changed while the flow runs (M-20)'
+  return { code: 'config-invalid', message, hint: 'pause the flow (paused: true), change naming, resume it' }
+}

@@ -1,0 +1,152 @@
+import { MillraceError } from '../errors.ts'
+import type { FlowWorker, UnitContext, WorkerContext } from '../flow/contract.ts'
+import { every } from '../flow/every.ts'
+import { partOf } from '../flow/unitName.ts'
+import { checkpointOf } from '../flow/window.ts'
+import { stopDrainMs, unitLookMs } from '../limits.ts'
+import type { Clock } from '../ports/clock.ts'
+import { flowCheckpoints } from './checkpoints.ts'
+import { type Latency, latency } from './counts.ts'
+import { endWhereGone } from './gone.ts'
+import { watchLane } from './park.ts'
+import { faultAt } from './place.ts'
+import { placer } from './placer.ts'
+import type { CopyContext, Unit } from './run.ts'
+import type { MirrorSpec } from './spec.ts'
+import { noteStanding } from './standing.ts'
+import { troubleTeller } from './troubles.ts'
+import { copyPartition } from './unit.ts'
+
+export type MirrorWorker = FlowWorker & {
+  readonly latency: Latency
+  /** Every unit that this process has run, by name; those that it has not `held` any more stand still. */
+  readonly units: ReadonlyMap<string, Unit>
+}
+
+/** What all units of a mirror share in one process (docs/decisions/0007): their checkpoints go in one request. */
+export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
+  const { clock, tell } = ctx
+  const from = ctx.kafka(spec.from)
+  const units = new Map<string, Unit>()
+  const group = `millrace.${ctx.flow}`
+  const store = from.checkpoints
+  const checkpoints = flowCheckpoints({ store, group, units, mayWrite: ctx.mayWrite, clock, tell, fatal: ctx.fatal })
+  const place = placer({ spec, ctx, units })
+  const tellTroubles = troubleTeller(tell)
+  const tellFault = faultTeller(ctx)
+  const shared: Omit<CopyContext, 'stop' | 'abort'> = {
+    source: from.source({ isolation: spec.isolation, rack: spec.fetch.rack }),
+    sink: ctx.kafka(spec.to).sink,
+    admin: from.admin,
+    clock,
+    chance: ctx.chance,
+    codec: ctx.codec,
+    crc: ctx.crc,
+    gaps: spec.gaps,
+    mayWrite: ctx.mayWrite,
+    latency: latency(),
+    tell,
+  }
+  let whole = true
+  const cancels = [
+    every(clock, spec.checkpoint.intervalMs, () => checkpoints.commit()),
+    every(clock, unitLookMs, () => {
+      const nowMs = clock.nowMs()
+      for (const unit of units.values()) {
+        const { run } = unit
+        if (run && ctx.untilEnd) endWhereGone(run, nowMs)
+        if (run) watchLane(run, nowMs)
+        if (run && spec.isolation === 'read_committed') noteStanding(unit, nowMs)
+      }
+      tellTroubles(units.values(), nowMs)
+    }),
+  ]
+
+  async function run(name: string, one: UnitContext): Promise<void> {
+    const placed = await place(partOf(name), one.stop)
+    if (placed === null) return
+    const { unit, error } = placed
+    take(units, name, unit, clock.nowMs())
+    const before = checkpointOf(unit.window)
+    const abort = lateAfter(stopDrainMs, one, clock)
+    try {
+      if (error !== null) throw error
+      if (unit.fault !== null && isOfPlacing(unit.fault.code)) unit.fault = null
+      await copyPartition(unit, { ...shared, stop: one.stop, abort: abort.signal })
+    } catch (caught) {
+      if (!(caught instanceof MillraceError)) throw caught
+      if (checkpointOf(unit.window) > before) one.progress()
+      unit.fault = faultAt(caught, unit)
+      tellFault(unit)
+      throw caught
+    } finally {
+      abort.end()
+      if (one.stop.aborted && !(await checkpoints.settle(unit, one.abort))) whole = false
+    }
+  }
+
+  return {
+    latency: shared.latency,
+    units,
+    run,
+    left(name) {
+      const unit = units.get(name)
+      if (unit) unit.held = false
+    },
+    async close(signal) {
+      for (const cancel of cancels) cancel()
+      for (const unit of units.values()) if (unit.held && !(await checkpoints.settle(unit, signal))) whole = false
+      return whole
+    },
+  }
+}
+
+function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number): void {
+  units.set(name, unit)
+  if (!unit.held) unit.ownedSinceMs = nowMs
+  unit.held = true
+}
+
+/** Aborted with the unit, or `ms` after it was told to stop: the rest of the stop is for the last commit. */
+function lateAfter(ms: number, one: UnitContext, clock: Clock): { signal: AbortSignal; end(): void } {
+  const late = new AbortController()
+  let cancel = () => {}
+  const stopped = () => {
+    cancel = clock.after(ms, () => late.abort())
+  }
+  one.stop.addEventListener('abort', stopped, { once: true })
+  return {
+    signal: AbortSignal.any([one.abort, late.signal]),
+    end() {
+      one.stop.removeEventListener('abort', stopped)
+      cancel()
+    },
+  }
+}
+
+const placingFaults = new Set([
+  'checkpoint-lost',
+  'destination-recreated',
+  'source-gap',
+  'source-truncated',
+  'topic-recreated',
+])
+
+/** Mended as soon as the unit can begin; others are when it has moved on. */
+function isOfPlacing(code: string): boolean {
+  return placingFaults.has(code)
+}
+
+/** Once for each fault of a partition, however often it is tried again. */
+function faultTeller(ctx: WorkerContext): (unit: Unit) => void {
+  const told = new Map<Unit, string>()
+  return unit => {
+    if (unit.fault === null) return
+    const { code, message, hint, offset } = unit.fault
+    const said = `${code} ${offset}`
+    if (told.get(unit) === said) return
+    told.set(unit, said)
+    const { topic, partition } = unit.part
+    ctx.tell({ code, message, hint, topic, partition, offset, state: 'error' })
+  }
+}

@@ -1,0 +1,96 @@
+import { MillraceError } from '../../engine/errors.ts'
+import type { Action, AnyKind, FlowWorker, Undone, UnitContext, View } from '../../engine/flow/contract.ts'
+
+/** What the fake shows of itself in its look. */
+export type Shown = { units: string[]; pending: number }
+export type FakeAction = Action & { items?: string[] }
+type Running = { ctx: UnitContext; end(): void; fail(error: unknown): void }
+
+export const transient = (message = 'no answer') => new MillraceError('kafka-unreachable', message, { retryable: true })
+export const lasting = (message = 'no right') => new MillraceError('kafka-not-authorized', message)
+
+/**
+ * A kind of flow without any outside: its units run until they are told to end or to fail, or until their stop when
+ * `leaves`; its actions are those of `steer`.
+ */
+export function fakeKind() {
+  const fake = {
+    shown: { units: [], pending: 0 } as Shown,
+    leaves: true,
+    whole: true,
+    looks: 0,
+    look: async (): Promise<Shown> => ({ ...fake.shown, units: [...fake.shown.units] }),
+    steer: (_view: View<Shown>): FakeAction[] => [],
+    perform: async (_action: FakeAction, _view: View<Shown>): Promise<Undone[]> => [],
+    refuses: false,
+    restarts: false,
+    running: new Map<string, Running>(),
+    /** `+a/0` began, `-a/0` ended, `left a/0`, `open`, `close`. */
+    log: [] as string[],
+    specs: [] as unknown[],
+  }
+  const worker: FlowWorker = {
+    run(unit, ctx) {
+      fake.log.push(`+${unit}`)
+      return new Promise<void>((resolve, reject) => {
+        const ended = () => {
+          fake.running.delete(unit)
+          fake.log.push(`-${unit}`)
+        }
+        const one: Running = {
+          ctx,
+          end: () => {
+            ended()
+            resolve()
+          },
+          fail: error => {
+            ended()
+            reject(error)
+          },
+        }
+        fake.running.set(unit, one)
+        ctx.stop.addEventListener('abort', () => fake.leaves && fake.running.get(unit) === one && one.end())
+      })
+    },
+    left: unit => void fake.log.push(`left ${unit}`),
+    async close() {
+      fake.log.push('close')
+      return fake.whole
+    },
+  }
+  const kind: AnyKind = {
+    kind: 'fake',
+    lookMs: () => 10_000,
+    async look() {
+      fake.looks++
+      return await fake.look()
+    },
+    units: (_spec, view) => (view as View<Shown>).units.map(unit => ({ unit, weight: 1 })),
+    steer: (_spec, view) => fake.steer(view as View<Shown>),
+    perform: (action, _spec, view) => fake.perform(action, view as View<Shown>),
+    pending: (_spec, view) => (view as View<Shown>).pending,
+    stands: () => [],
+    open(spec) {
+      fake.log.push('open')
+      fake.specs.push(spec)
+      return worker
+    },
+    report: () => ({
+      ...{ topics: [], partitions: 0, notRunning: 0, partitionsUnknown: 0, lagRecords: null, lagSeconds: null },
+      ...{ records: 0, bytes: 0, gapRecords: 0, skippedRecords: 0 },
+    }),
+    restarts: () => fake.restarts,
+    refuses: () => (fake.refuses ? { code: 'config-invalid', message: 'not now', hint: null } : null),
+  }
+  return Object.assign(fake, {
+    kind,
+    worker,
+    unit(name: string): Running {
+      const found = fake.running.get(name)
+      if (!found) throw new Error(`${name} does not run`)
+      return found
+    },
+    /** What has been logged since the last time. */
+    said: (): string[] => fake.log.splice(0),
+  })
+}
