@@ -86,6 +86,11 @@ export const stalledAfterMs = 300_000
 export const clusterUnreachableMs = 30_000
 /** How often each unit of a worker is looked at: trouble, states, rates. */
 export const unitLookMs = 1_000
+/** Batches below this are joined when many stand in a row (M-38): a request carries one batch of a partition. */
+export const joinedBatchBytesMax = 4_096
+export const joinBytesMax = 131_072
+/** Fewer in a row go as they came. */
+export const joinBatchesMin = 8
 /** A batch that the destination calls damaged is read and sent again so often (M-47). */
 export const damagedTriesMax = 3
 /** On a stop, what is under way may take so long; the rest of the stop is for the last commit. */

@@ -1,36 +1,43 @@
 import { latencyBoundsMs } from '../limits.ts'
 
+/** How a batch was passed on (M-30). */
+export const batchPaths = ['raw', 'recode', 'split', 'join', 'compress'] as const
+export type BatchPath = (typeof batchPaths)[number]
+
 /** What is counted of one partition (M-96), as plain numbers: the data path adds, whoever shows them reads. */
 export type PartitionCounts = {
   /** Records and batch bytes that the destination has acknowledged. */
   records: number
   bytes: number
-  batchesRaw: number
-  batchesRecode: number
+  batches: Record<BatchPath, number>
   skippedAborted: number
+  /** Left out because somebody said so (M-94). */
+  skippedOperator: number
   gapRecords: number
   replacedRecords: number
   /** Of the source's last answer; null = none yet. */
   logStart: bigint | null
   lastStable: bigint | null
   end: bigint | null
-  /** The newest record time of the last acknowledged batch, ms since 1970. */
+  /** The newest record time of the last acknowledged batch, ms since 1970, and how old it was then. */
   newestMs: number | null
+  recordAgeMs: number | null
 }
 
 export function partitionCounts(): PartitionCounts {
   return {
     records: 0,
     bytes: 0,
-    batchesRaw: 0,
-    batchesRecode: 0,
+    batches: { raw: 0, recode: 0, split: 0, join: 0, compress: 0 },
     skippedAborted: 0,
+    skippedOperator: 0,
     gapRecords: 0,
     replacedRecords: 0,
     logStart: null,
     lastStable: null,
     end: null,
     newestMs: null,
+    recordAgeMs: null,
   }
 }
 

@@ -4,6 +4,7 @@ import { unitName } from '../flow/unitName.ts'
 import { within } from '../flow/within.ts'
 import { configsLookMs, performTimeoutMs, topicGoneLooks } from '../limits.ts'
 import type { ClusterView, Entry, KafkaCluster, TopicConfig, TopicView } from '../ports/kafka.ts'
+import { configChanges } from './decide/configChanges.ts'
 import { type DestinationNames, destinationNames } from './decide/destinationNames.ts'
 import type { Provenance } from './decide/provenance.ts'
 import { type ProvenanceRead, provenanceTopicName, readProvenance } from './provenanceTopic.ts'
@@ -50,6 +51,7 @@ export async function lookAtClusters(
   const group = `millrace.${ctx.flow}`
   const entries = await within(ctx, performTimeoutMs, signal => from.checkpoints.load(group, 'all', signal))
   const read = spec.loopGuard === 'off' ? null : await provenance({ ctx, from, to, source, destination, before })
+  const ours = read && byTopic(read.ours, ctx.flow)
   return {
     source,
     destination,
@@ -57,10 +59,10 @@ export async function lookAtClusters(
     absent,
     names,
     offsets: offsetsOf(entries, ctx.clock.nowMs(), before),
-    ours: read && byTopic(read.ours, ctx.flow),
+    ours,
     upstream: read ? [...read.upstream.records.values()] : [],
     read,
-    configs: await configsOf(spec, { ctx, from, to, topics, names, existing, before }),
+    configs: await configsOf(spec, { ctx, from, to, names, existing, ours, before }),
   }
 }
 
@@ -128,16 +130,16 @@ function byTopic(read: ProvenanceRead, flow: string): ReadonlyMap<string, Proven
   return new Map([...read.records.values()].filter(p => p.flow === flow).map(p => [p.topic, p]))
 }
 
-/** Each minute, and for topics of which nothing is known (M-25). */
+/** Each minute, and for topics of which nothing is known, or that were to be changed by now (M-25). */
 async function configsOf(
   spec: MirrorSpec,
   how: {
     ctx: SteerContext
     from: KafkaCluster
     to: KafkaCluster
-    topics: ReadonlyMap<string, TopicView>
     names: DestinationNames
     existing: ReadonlySet<string>
+    ours: MirrorLook['ours']
     before: MirrorLook | null
   },
 ): Promise<Configs> {
@@ -152,7 +154,7 @@ async function configsOf(
     fresh ? names.filter(name => !known?.has(name)) : names
   const [source, destination] = await Promise.all([
     asked(how.from, missing(sources, old?.source)),
-    asked(how.to, missing(targets, old?.destination)),
+    asked(how.to, [...new Set([...missing(targets, old?.destination), ...toChange(spec, old, how)])]),
   ])
   if (!fresh) return { atMs: nowMs, source, destination }
   return {
@@ -160,6 +162,24 @@ async function configsOf(
     source: new Map([...old.source, ...source]),
     destination: new Map([...old.destination, ...destination]),
   }
+}
+
+/** Destination topics whose settings were not those of the source when they were read. */
+function toChange(
+  spec: MirrorSpec,
+  old: Configs | null,
+  { names, existing, ours }: { names: DestinationNames; existing: ReadonlySet<string>; ours: MirrorLook['ours'] },
+): string[] {
+  const { config } = spec.destination
+  const found: string[] = []
+  for (const [topic, name] of names.names) {
+    const source = old?.source.get(topic)
+    const destination = old?.destination.get(name)
+    if (!source || !destination || !existing.has(name)) continue
+    const { set, unset } = configChanges({ source, destination, remembered: ours?.get(name)?.set ?? [], config })
+    if (unset.length > 0 || Object.keys(set).length > 0) found.push(name)
+  }
+  return found
 }
 
 async function asked(cluster: KafkaCluster, topics: string[]): Promise<Map<string, TopicConfig[]>> {

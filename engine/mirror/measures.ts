@@ -3,6 +3,7 @@ import { checkpointOf } from '../flow/window.ts'
 import { latencyBoundsMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Measure, Sample } from '../ports/metrics.ts'
+import { batchPaths } from './counts.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
 import type { MirrorWorker } from './worker.ts'
@@ -41,15 +42,17 @@ export function mirrorMeasures(flows: () => Iterable<{ flow: string; worker: Mir
       name: 'millrace_mirror_batches_total',
       help: 'Batches acknowledged, by how they were passed on.',
       *read() {
-        yield* each(u => u.counts.batchesRaw, { path: 'raw' })
-        yield* each(u => u.counts.batchesRecode, { path: 'recode' })
+        for (const path of batchPaths) yield* each(u => u.counts.batches[path], { path })
       },
     },
     {
       kind: 'counter',
       name: 'millrace_mirror_skipped_records_total',
       help: 'Records left out, by reason.',
-      read: () => each(u => u.counts.skippedAborted, { reason: 'aborted' }),
+      *read() {
+        yield* each(u => u.counts.skippedAborted, { reason: 'aborted' })
+        yield* each(u => u.counts.skippedOperator, { reason: 'operator' })
+      },
     },
     counter('gap_records_total', 'Offsets that were gone before they were read.', u => u.counts.gapRecords),
     counter(

@@ -73,7 +73,7 @@ function addCounts(row: Row, { counts }: Unit): void {
   row.records += counts.records
   row.bytes += counts.bytes
   row.gapRecords += counts.gapRecords
-  row.skippedRecords += counts.skippedAborted
+  row.skippedRecords += counts.skippedAborted + counts.skippedOperator
 }
 
 function summed(topics: Row[]): Omit<FlowReport, 'notRunning' | 'partitionsUnknown' | 'lagSeconds'> {

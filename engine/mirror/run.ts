@@ -16,15 +16,16 @@ import type {
   Stream,
   TopicId,
 } from '../ports/kafka.ts'
-import { type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
+import { type BatchPath, type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
 import { type Parked, park, resume } from './park.ts'
+import type { MirrorSpec } from './spec.ts'
 import { notStanding, type Standing } from './standing.ts'
 
 /** The flow's note of one batch on its way. */
 export type Sent = Slot & {
   records: number
   bytes: number
-  recoded: boolean
+  path: BatchPath
   /** When its answer came, on the monotonic clock. */
   readMs: number
   /** Its newest record time, ms since 1970. */
@@ -57,6 +58,10 @@ export type Unit = {
   /** Since when a newer one could not be stored. */
   commitSinceMs: number | null
   readonly standing: Standing
+  /** The destination's limit of a batch, as far as it is known (M-37). */
+  bytesMax: number | null
+  /** Batches below this go alone: one of several joined ones was refused. */
+  aloneTo: bigint
   /** The batch that the destination called damaged, and how often. */
   damaged: { offset: bigint; tries: number }
   /** Why the copy ended, until it has moved on from that offset. */
@@ -69,13 +74,15 @@ export type Unit = {
 export type CopyContext = {
   source: BatchSource
   sink: BatchSink
-  /** Of the source. */
+  /** Of the source, and of the destination. */
   admin: ClusterAdmin
+  destinationAdmin: ClusterAdmin
   clock: Clock
   chance: Chance
   codec: Codec
   crc: Crc
   gaps: Gaps
+  compression: MirrorSpec['compression']
   /** The lease (W-70). */
   mayWrite: () => boolean
   /** Stop reading, wait for what is under way. */
@@ -126,6 +133,8 @@ export function newUnit(of: {
     committedMs: null,
     commitSinceMs: null,
     standing: notStanding(),
+    bytesMax: null,
+    aloneTo: 0n,
     damaged: { offset: -1n, tries: 0 },
     fault: null,
     stream: null,

@@ -1,14 +1,12 @@
 import { type BatchVerdict, dropAborted } from '../batch/aborted.ts'
-import { nextOffset } from '../batch/header.ts'
-import { recode } from '../batch/recode.ts'
 import { MillraceError } from '../errors.ts'
-import { acknowledge, checkpointOf, opened, stepOver } from '../flow/window.ts'
+import { acknowledge, checkpointOf, stepOver } from '../flow/window.ts'
 import type { Answer, Batch, Outcome, Stream } from '../ports/kafka.ts'
 import { noteLatency } from './counts.ts'
-import { batchPlan } from './decide/batchPlan.ts'
 import { jump } from './jump.ts'
 import { resume, untilResumed } from './park.ts'
-import { fail, giveUpOpen, refusedFault } from './refused.ts'
+import { type Passing, pass, passSmall } from './pass.ts'
+import { afterFailure, fail, giveUpOpen } from './refused.ts'
 import { beginRun, type CopyContext, drained, endRun, type Run, type Sent, type Unit, wantsMore } from './run.ts'
 
 /**
@@ -19,23 +17,39 @@ import { beginRun, type CopyContext, drained, endRun, type Run, type Sent, type 
 export async function copyPartition(unit: Unit, ctx: CopyContext): Promise<void> {
   for (;;) {
     const run = beginRun(unit, ctx, outcome => noteOutcome(run, outcome))
+    let obstacle: MillraceError | null = null
     try {
-      do {
-        while (wantsMore(run)) {
-          await untilResumed(run)
-          if (wantsMore(run)) await read(run)
-        }
-        await drained(run)
-      } while (wantsMore(run))
+      obstacle = await copy(run)
     } finally {
       endRun(run)
       giveUpOpen(unit)
     }
     if (run.gone !== null) throw run.gone
-    if (run.failure === null) return
-    const fault = refusedFault(unit, run.failure)
-    if (fault !== null) throw fault
+    if (run.failure !== null) await afterFailure(unit, run.failure, ctx)
+    else if (obstacle !== null) throw obstacle
+    else return
   }
+}
+
+/** Until nothing more is wanted; gives what it cannot read past, when all before it is acknowledged. */
+async function copy(run: Run): Promise<MillraceError | null> {
+  do {
+    while (wantsMore(run)) {
+      await untilResumed(run)
+      if (!wantsMore(run)) break
+      const obstacle = await read(run).catch(obstacleOf)
+      if (!obstacle) continue
+      await drained(run)
+      return obstacle
+    }
+    await drained(run)
+  } while (wantsMore(run))
+  return null
+}
+
+function obstacleOf(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error
+  throw error
 }
 
 /** One stream, until its end or until something interrupts it. */
@@ -82,71 +96,19 @@ function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): voi
   counts.end = answer.end
   const { batches } = answer
   const verdicts = answer.aborted.length === 0 ? null : dropAborted(batches, answer.aborted)
-  const readMs = run.ctx.clock.nowMs()
+  const on: Passing = { run, stream, readMs: run.ctx.clock.nowMs(), small: [], smallBytes: 0 }
   try {
     for (let i = 0; i < batches.length; i++) {
       const batch = batches[i] as Batch
-      if (until !== null && batch.header.baseOffset >= until) return stepOver(window, until, window.epoch)
-      takeOne(run, stream, batch, verdicts === null ? 'keep' : (verdicts[i] as BatchVerdict), readMs)
+      if (until !== null && batch.header.baseOffset >= until) {
+        passSmall(on)
+        return stepOver(window, until, window.epoch)
+      }
+      pass(on, batch, verdicts === null ? 'keep' : (verdicts[i] as BatchVerdict))
     }
+    passSmall(on)
   } finally {
     for (const batch of batches) batch.release()
-  }
-}
-
-function takeOne(run: Run, stream: Stream, batch: Batch, verdict: BatchVerdict, readMs: number): void {
-  const { unit } = run
-  const { header } = batch
-  const plan = batchPlan(header, { position: unit.window.position, verdict })
-  if (plan.do === 'raw') return send(run, batch, batch, readMs, false)
-  if (plan.do === 'recode') {
-    const made = recoded(run, stream, batch)
-    if (made === null) return stepOver(unit.window, nextOffset(header), header.partitionLeaderEpoch)
-    send(run, batch, made, readMs, true)
-    return made.release()
-  }
-  const next = nextOffset(header)
-  // Read a second time after it was taken back, it is not counted a second time.
-  if (plan.why === 'aborted' && next > unit.skippedTo) {
-    unit.skippedTo = next
-    unit.counts.skippedAborted += header.recordsCount
-  }
-  stepOver(unit.window, next, header.partitionLeaderEpoch)
-}
-
-function send(run: Run, read: Batch, batch: Batch, readMs: number, wasRecoded: boolean): void {
-  const { window } = run.unit
-  const { header } = read
-  let from = header.baseOffset
-  if (from < window.position) from = window.position
-  const sent: Sent = {
-    from,
-    fromEpoch: window.epoch,
-    next: nextOffset(header),
-    epoch: header.partitionLeaderEpoch,
-    acked: false,
-    later: null,
-    records: batch.header.recordsCount,
-    bytes: batch.bytes.length,
-    recoded: wasRecoded,
-    readMs,
-    newestMs: Number(header.maxTimestamp),
-  }
-  opened(window, sent)
-  run.lane.send(batch, sent)
-}
-
-/** M-35. Its CRC was right, so a batch that cannot be opened was written like that. */
-function recoded(run: Run, stream: Stream, batch: Batch): Batch | null {
-  const { unit, ctx } = run
-  try {
-    const bytes = recode(batch, unit.window.position, ctx.codec, ctx.crc)
-    return bytes === null ? null : stream.made(bytes)
-  } catch (cause) {
-    const at = `${unit.part.topic}/${unit.part.partition} at source offset ${batch.header.baseOffset}`
-    throw new MillraceError('batch-corrupt', `${at}: the batch cannot be opened: ${(cause as Error).message}`, {
-      cause,
-    })
   }
 }
 
@@ -159,9 +121,9 @@ function noteOutcome(run: Run, outcome: Outcome<Sent>): void {
   acknowledge(unit.window, sent)
   counts.records += sent.records
   counts.bytes += sent.bytes
-  if (sent.recoded) counts.batchesRecode++
-  else counts.batchesRaw++
+  counts.batches[sent.path]++
   counts.newestMs = sent.newestMs
+  counts.recordAgeMs = ctx.clock.wallMs() - sent.newestMs
   unit.destinationNext = outcome.baseOffset === null ? null : outcome.baseOffset + BigInt(sent.records)
   noteLatency(ctx.latency, ctx.clock.nowMs() - sent.readMs)
   if (unit.fault !== null && checkpointOf(unit.window) > unit.fault.offset) unit.fault = null

@@ -12,6 +12,7 @@ import { watchLane } from './park.ts'
 import { faultAt } from './place.ts'
 import { placer } from './placer.ts'
 import type { CopyContext, Unit } from './run.ts'
+import { skipper } from './skip.ts'
 import type { MirrorSpec } from './spec.ts'
 import { noteStanding } from './standing.ts'
 import { troubleTeller } from './troubles.ts'
@@ -34,15 +35,18 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
   const place = placer({ spec, ctx, units })
   const tellTroubles = troubleTeller(tell)
   const tellFault = faultTeller(ctx)
+  const obeySkip = skipper(ctx)
   const shared: Omit<CopyContext, 'stop' | 'abort'> = {
     source: from.source({ isolation: spec.isolation, rack: spec.fetch.rack }),
     sink: ctx.kafka(spec.to).sink,
     admin: from.admin,
+    destinationAdmin: ctx.kafka(spec.to).admin,
     clock,
     chance: ctx.chance,
     codec: ctx.codec,
     crc: ctx.crc,
     gaps: spec.gaps,
+    compression: spec.compression,
     mayWrite: ctx.mayWrite,
     latency: latency(),
     tell,
@@ -72,6 +76,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     try {
       if (error !== null) throw error
       if (unit.fault !== null && isOfPlacing(unit.fault.code)) unit.fault = null
+      obeySkip(unit)
       await copyPartition(unit, { ...shared, stop: one.stop, abort: abort.signal })
     } catch (caught) {
       if (!(caught instanceof MillraceError)) throw caught
@@ -104,6 +109,8 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
 function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number): void {
   units.set(name, unit)
   if (!unit.held) unit.ownedSinceMs = nowMs
+  // A limit that was raised is found out anew.
+  unit.bytesMax = null
   unit.held = true
 }
 

@@ -44,7 +44,12 @@ test('what is counted of a partition is shown under its own name, and what is no
   for (const name of ['lag_records', 'blocked_records', 'log_start_offset', 'log_end_offset'])
     assert.ok(!absent.includes(`millrace_mirror_${name}`), name)
 
-  Object.assign(unit.counts, { records: 1, bytes: 2, batchesRaw: 3, batchesRecode: 4, skippedAborted: 5 })
+  Object.assign(unit.counts, {
+    records: 1,
+    bytes: 2,
+    batches: { raw: 3, recode: 4, split: 0, join: 0, compress: 0 },
+    skippedAborted: 5,
+  })
   Object.assign(unit.counts, { gapRecords: 6, replacedRecords: 7, logStart: 8n, lastStable: 49n, end: 59n })
   assert.deepEqual(
     shown(measures).filter(([name, , value]) => name !== 'millrace_mirror_state' || value > 0),
@@ -53,7 +58,11 @@ test('what is counted of a partition is shown under its own name, and what is no
       ['millrace_mirror_bytes_total', '', 2],
       ['millrace_mirror_batches_total', 'raw', 3],
       ['millrace_mirror_batches_total', 'recode', 4],
+      ['millrace_mirror_batches_total', 'split', 0],
+      ['millrace_mirror_batches_total', 'join', 0],
+      ['millrace_mirror_batches_total', 'compress', 0],
       ['millrace_mirror_skipped_records_total', 'aborted', 5],
+      ['millrace_mirror_skipped_records_total', 'operator', 0],
       ['millrace_mirror_gap_records_total', '', 6],
       ['millrace_mirror_replaced_records_total', '', 7],
       ['millrace_mirror_lag_records', '', 9],

@@ -259,7 +259,7 @@ test('a running partition in error tries again by itself, and runs on when the c
   const mirror = twoTopics()
   const { east, west, events, clock } = mirror
   fill(east, 0, 6)
-  west.failNextProduce(part, 10)
+  west.failNextProduce(part, 32)
   await mirror.start()
   await clock.until(() => valuesIn(west).length === 60)
   assert.deepEqual(valuesIn(west), range(0, 60))

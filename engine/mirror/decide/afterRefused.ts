@@ -8,12 +8,15 @@ export type RefusedFacts = {
   offset: bigint
   records: number
   bytes: number
+  /** It was made of several small batches (M-38). */
+  isJoined: boolean
   /** How often the destination has called a batch at this offset damaged. */
   damagedTries: number
   topic: string
   partition: number
 }
-export type AfterRefused = 'again' | { code: FaultCode; message: string; hint: string | null }
+/** `again`: as it was; `alone`: what was joined goes batch by batch; `split`: smaller (M-37). */
+export type AfterRefused = 'again' | 'alone' | 'split' | { code: FaultCode; message: string; hint: string | null }
 
 /** What the flow makes of a batch that the destination will not take (M-47). */
 export function afterRefused(facts: RefusedFacts): AfterRefused {
@@ -33,7 +36,9 @@ export function afterRefused(facts: RefusedFacts): AfterRefused {
       hint: 'stop, decide where to go on, then set or delete the offsets of the flow',
     }
   }
-  if ((code === 10 || code === 18) && facts.records === 1) {
+  if (facts.isJoined) return 'alone'
+  if ((code === 10 || code === 18) && facts.records > 1) return 'split'
+  if (code === 10 || code === 18) {
     const message = `${at}: one record of ${facts.bytes} bytes is larger than the destination accepts: ${text}`
     return { code: 'record-too-large', message, hint: hints[10] ?? null }
   }

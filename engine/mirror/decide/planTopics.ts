@@ -128,8 +128,8 @@ function waiting(fault: Fault | null, message: string): Omit<PartitionPlan, 'par
 function missing(spec: MirrorSpec, view: Looked, plan: TopicPlan, partition: number): Omit<PartitionPlan, 'partition'> {
   const { destination, target } = plan
   if (target === null && wasCopied(view, plan.topic)) {
-    const message = `${destination}: the destination topic was deleted after it was copied to; it is not made anew by itself`
-    const hint = `to copy all again: kafka-consumer-groups.sh --group millrace.${view.flow} --topic ${plan.topic} --reset-offsets --to-earliest --execute, at the source`
+    const message = `${destination}: the destination topic was deleted after it was copied to, or naming has changed; it is not made by itself`
+    const hint = `to go on where it was, at the source: kafka-consumer-groups.sh --group millrace.${view.flow} --topic ${plan.topic} --reset-offsets --to-current --execute; to copy all again: --to-earliest`
     return waiting({ code: 'destination-missing', message, hint }, '')
   }
   const isGrown = target !== null

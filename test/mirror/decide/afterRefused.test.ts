@@ -8,6 +8,7 @@ const facts: RefusedFacts = {
   offset: 50n,
   records: 10,
   bytes: 3_151,
+  isJoined: false,
   damagedTries: 0,
   topic: 'orders',
   partition: 3,
@@ -15,7 +16,7 @@ const facts: RefusedFacts = {
 
 test('every refusal names partition, source offset and the text of the broker', () => {
   const after = afterRefused(facts)
-  assert.ok(after !== 'again')
+  assert.ok(typeof after === 'object')
   assert.equal(after.code, 'batch-refused')
   assert.match(
     after.message,
@@ -27,11 +28,14 @@ test('every refusal names partition, source offset and the text of the broker', 
 test('the number and the size of the batch tell the code', () => {
   const codeOf = (more: Partial<RefusedFacts>) => {
     const after = afterRefused({ ...facts, ...more })
-    return after === 'again' ? after : after.code
+    return typeof after === 'string' ? after : after.code
   }
   assert.equal(codeOf({ code: 10, records: 1 }), 'record-too-large')
   assert.equal(codeOf({ code: 18, records: 1 }), 'record-too-large')
-  assert.equal(codeOf({ code: 10 }), 'batch-refused')
+  assert.equal(codeOf({ code: 10 }), 'split')
+  assert.equal(codeOf({ code: 18 }), 'split')
+  assert.equal(codeOf({ code: 10, isJoined: true }), 'alone')
+  assert.equal(codeOf({ code: 32, isJoined: true }), 'alone')
   assert.equal(codeOf({ code: 87 }), 'batch-refused')
   assert.equal(codeOf({ code: 76, message: null }), 'batch-refused')
   assert.equal(codeOf({ code: 100 }), 'destination-recreated')

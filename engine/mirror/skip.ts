@@ -1,0 +1,36 @@
+import type { WorkerContext } from '../flow/contract.ts'
+import { unitName } from '../flow/unitName.ts'
+import { restart } from '../flow/window.ts'
+import type { Unit } from './run.ts'
+
+/**
+ * Somebody has said that records may be left out (M-94). A level: the unit obeys only while it fails at just that
+ * offset, so that a skip that was meant for another fault loses nothing.
+ */
+export function skipper(ctx: WorkerContext): (unit: Unit) => void {
+  const told = new Set<string>()
+  return unit => {
+    const name = unitName(unit.part)
+    const skip = ctx.overlay().skips.get(name)
+    if (!skip || unit.fault === null) return
+    const { offset: failing } = unit.fault
+    const { topic, partition } = unit.part
+    const to = skip.offset + BigInt(skip.records)
+    // Obeyed before: it stands beyond.
+    if (failing >= to) return
+    if (failing !== skip.offset) {
+      const said = `${name} ${skip.offset} ${failing}`
+      if (told.has(said)) return
+      told.add(said)
+      const message = `${name}: a skip from offset ${skip.offset} is not obeyed: it fails at ${failing}`
+      const hint = `skips: {${topic}: {${partition}: [${failing}, 1]}}, when that record may be lost`
+      return ctx.tell({ code: 'conflict', message, hint, topic, partition, offset: failing })
+    }
+    // The records are nobody's before them, so the source is asked for no epoch.
+    restart(unit.window, { offset: to, epoch: -1 })
+    unit.counts.skippedOperator += skip.records
+    unit.fault = null
+    const message = `${name}: offsets ${skip.offset} to ${to - 1n} are left out, as somebody has said`
+    ctx.tell({ code: 'skipped', message, topic, partition, from: skip.offset, to })
+  }
+}

@@ -1,0 +1,97 @@
+import '../properties.ts'
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
+import { compressed } from '../../engine/batch/compress.ts'
+import { encode } from '../../engine/batch/encode.ts'
+import { codecOf, codecs, readHeader } from '../../engine/batch/header.ts'
+import { piecesOf } from '../../engine/batch/pieces.ts'
+import { type KafkaRecord, records } from '../../engine/batch/records.ts'
+import { rewrite } from '../../engine/batch/rewrite.ts'
+import { recordsArbitrary } from './arbitrary.ts'
+
+function of(count: number, valueBytes: number): KafkaRecord[] {
+  return Array.from({ length: count }, (_, i) => ({
+    offset: 100n + BigInt(i),
+    timestamp: 1_700_000_000_000n,
+    key: null,
+    value: Buffer.alloc(valueBytes, i),
+    headers: [],
+  }))
+}
+const opened = (bytes: Buffer) => records({ header: readHeader(bytes), bytes }, codec)
+
+describe('records cut into batches below a limit', () => {
+  it('MIRROR 6: ten records of 300 bytes below 1,000 make pieces of 3, 3, 3 and 1, the first of 988 bytes', () => {
+    const { pieces, tooLarge } = piecesOf(of(10, 300), { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
+    assert.equal(tooLarge, null)
+    assert.deepEqual(
+      pieces.map(piece => piece.records),
+      [3, 3, 3, 1],
+    )
+    assert.equal(pieces[0]?.bytes.length, 988)
+    assert.deepEqual(
+      pieces.map(({ from, next }) => [from, next]),
+      [
+        [100n, 103n],
+        [103n, 106n],
+        [106n, 109n],
+        [109n, 110n],
+      ],
+    )
+  })
+
+  it('a record that is too large alone ends the cut, with its offset and size; those before it are there', () => {
+    const all = of(5, 300)
+    const large = all[3]
+    assert.ok(large)
+    large.value = Buffer.alloc(2_000)
+    const { pieces, tooLarge } = piecesOf(all, { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
+    assert.deepEqual(
+      pieces.map(piece => piece.next),
+      [103n],
+    )
+    assert.equal(tooLarge?.offset, 103n)
+    assert.ok((tooLarge?.bytes ?? 0) > 2_000)
+  })
+
+  it('every record comes back, in order, each piece is within the limit, and one more would not have fitted', () => {
+    const codecNames = fc.constantFrom(...codecs)
+    fc.assert(
+      fc.property(recordsArbitrary, codecNames, fc.integer({ min: 100, max: 600 }), (some, name, bytesMax) => {
+        const all: KafkaRecord[] = some.map((record, i) => ({ ...record, offset: 100n + BigInt(i) }))
+        const { pieces, tooLarge } = piecesOf(all, { codec: name, bytesMax }, codec, crc32c)
+        const back = pieces.flatMap(piece => opened(piece.bytes))
+        const whole = tooLarge ? all.filter(record => record.offset < tooLarge.offset) : all
+        const bare = (record: KafkaRecord) => ({ ...record, offset: 0n })
+        assert.deepEqual(back.map(bare), whole.map(bare))
+        for (const [i, piece] of pieces.entries()) {
+          assert.ok(piece.bytes.length <= bytesMax)
+          const more = all.slice(all.findIndex(r => r.offset === piece.from)).slice(0, piece.records + 1)
+          if (name === 'none' && (i < pieces.length - 1 || tooLarge)) {
+            assert.ok(encode(more, { codec: name, transactional: false }, codec, crc32c).length > bytesMax)
+          }
+        }
+      }),
+    )
+  })
+})
+
+it('an uncompressed batch gets its records compressed as one block, with a right CRC once it is rewritten', () => {
+  const plain = encode(of(50, 200), { codec: 'none', transactional: false }, codec, crc32c)
+  for (const name of codecs.filter(one => one !== 'none')) {
+    const made = compressed(plain, name, codec)
+    rewrite(made, { producerId: 1n, producerEpoch: 0, sequence: 5, transactional: false }, null, crc32c)
+    const header = readHeader(made)
+    assert.equal(codecOf(header.attributes), name)
+    assert.equal(header.crc, crc32c(made.subarray(21)))
+    assert.ok(made.length < plain.length / 5)
+    assert.deepEqual(made.subarray(23, 43), plain.subarray(23, 43))
+    assert.deepEqual(
+      opened(made).map(r => r.value),
+      of(50, 200).map(r => r.value),
+    )
+  }
+})
