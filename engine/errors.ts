@@ -24,6 +24,7 @@ export const faultCodes = [
   'source-gap',
   'source-missing',
   'source-truncated',
+  'steer-failed',
   'topic-recreated',
   'unit-fenced',
 ] as const

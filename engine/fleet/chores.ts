@@ -1,11 +1,21 @@
 import { faultOf, MillraceError } from '../errors.ts'
-import { type Action, type AnyKind, type Around, asideKey, type SteerContext, type View } from '../flow/contract.ts'
+import {
+  type Action,
+  type AnyKind,
+  type Around,
+  asideKey,
+  type SteerContext,
+  type UnitPlan,
+  type View,
+} from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
 import { pause } from '../flow/pause.ts'
 import { unlessAborted } from '../flow/unlessAborted.ts'
 import { backOffMs, linkBackOff, saidAgainMs, steerMs } from '../limits.ts'
 import { type Aside, asideList } from './aside.ts'
+import { deciderOf } from './decider.ts'
+import { repeatsOf } from './repeats.ts'
 
 export type Chores = {
   /** Ends with the signal of the context. */
@@ -23,17 +33,19 @@ type Steered = {
   overlay(): Overlay
   owned(): ReadonlySet<string>
   ctx: SteerContext
-  seen(view: View<unknown>): void
+  seen(view: View<unknown>, units: readonly UnitPlan[]): void
 }
 
 /**
  * The leader's side of one flow (C-91): looks, has the kind say what is to be done, does the first of it, looks again.
- * `seen` is called with each new view. Units run beside it and never wait for it.
+ * `seen` is called with each new view and the units that may run by it. Units run beside it and never wait for it.
  */
 export function startChores(how: Steered): Chores {
   const { kind, ctx } = how
   const { clock, signal, chance } = ctx
   const aside = asideList(chance)
+  const repeats = repeatsOf(chance)
+  const decider = deciderOf(ctx)
   let look: { found: unknown } | null = null
   let wake = new AbortController()
   let lookNow = false
@@ -61,17 +73,24 @@ export function startChores(how: Steered): Chores {
     }
   }
 
+  /** Units that cannot be told go on as they are (C-94). */
+  function show(now: View<unknown>): void {
+    const units = decider.ask('units', () => kind.units(how.spec(), now))
+    if (units) how.seen(now, units.said)
+  }
+
   /** True: something was done, so look again. */
   async function act(): Promise<boolean> {
     const before = view()
     if (before === null) return false
-    how.seen(before)
-    sayOnce(kind.stands(how.spec(), before))
+    show(before)
+    sayOnce(decider.ask('stands', () => kind.stands(how.spec(), before))?.said ?? null)
     // What has just begun is owned now, and no action may be under its name (C-95).
     const now = viewOf(look?.found, how, aside)
-    const action = kind.steer(how.spec(), now).find(one => aside.isDue(one.do, now.nowMs))
+    const steered = decider.ask('steer', () => kind.steer(how.spec(), now))
+    const action = steered?.said.find(one => aside.isDue(one.do, now.nowMs) && repeats.isDue(one, now.nowMs))
     if (action === undefined) return false
-    await perform(action, now, how, aside)
+    if (await perform(action, now, how, aside)) repeats.done(action, clock.nowMs())
     return true
   }
 
@@ -84,7 +103,7 @@ export function startChores(how: Steered): Chores {
         wake = new AbortController()
         const now = view()
         if (failed === 0 && (await act())) break
-        if (failed > 0 && now !== null) how.seen(now)
+        if (failed > 0 && now !== null) show(now)
         const ms = Math.min(steerMs, Math.max(1, untilMs - clock.nowMs()))
         if (!lookNow) await pause(clock, ms, AbortSignal.any([signal, wake.signal]))
       }
@@ -95,6 +114,8 @@ export function startChores(how: Steered): Chores {
     done: rounds(),
     again() {
       aside.clear()
+      repeats.clear()
+      decider.again()
       lookNow = true
       wake.abort()
     },
@@ -118,20 +139,28 @@ function viewOf(found: unknown, { ctx, overlay, owned }: Steered, aside: Aside):
   return { ...(found as object), ...around } as View<unknown>
 }
 
-async function perform(action: Action, view: View<unknown>, { kind, spec, ctx }: Steered, aside: Aside): Promise<void> {
+/** True: all of it was done. What was not is set aside. */
+async function perform(
+  action: Action,
+  view: View<unknown>,
+  { kind, spec, ctx }: Steered,
+  aside: Aside,
+): Promise<boolean> {
   const setAside = (key: string, error: MillraceError) => {
     if (aside.put(key, error, ctx.clock.nowMs())) ctx.tell(faultOf(error, error.code))
   }
   try {
     const undone = await unlessAborted(kind.perform(action, spec(), view, ctx), ctx.signal)
-    if (undone === null) return
+    if (undone === null) return false
     const items = undone.map(({ item }) => item)
     aside.done(action.do, items, view.nowMs)
     for (const { item, error } of undone) setAside(asideKey(action.do, item), error)
+    return undone.length === 0
   } catch (error) {
-    if (ctx.signal.aborted) return
+    if (ctx.signal.aborted) return false
     if (!(error instanceof MillraceError)) throw error
     setAside(asideKey(action.do), error)
+    return false
   }
 }
 
@@ -154,10 +183,11 @@ function sometimes(ctx: SteerContext): (error: MillraceError | null, seen: boole
   }
 }
 
-/** Says what was not there the last time; what has gone is said again when it is back. */
-function once(ctx: SteerContext): (events: FlowEvent[]) => void {
+/** Says what was not there the last time; what has gone is said again when it is back. Null = not known this time. */
+function once(ctx: SteerContext): (events: FlowEvent[] | null) => void {
   let known = new Set<string>()
   return events => {
+    if (events === null) return
     const found = new Map(events.map(event => [`${event.code} ${event.message}`, event]))
     for (const [key, event] of found) if (!known.has(key)) ctx.tell(event)
     known = new Set(found.keys())

@@ -1,6 +1,6 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
-import type { AnyKind, FlowWorker, View } from '../flow/contract.ts'
+import type { AnyKind, FlowWorker, UnitPlan, View } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import { isPaused, type Overlay } from '../flow/overlay.ts'
 import type { FlowReport } from '../flow/report.ts'
@@ -80,6 +80,7 @@ export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): S
     },
     change(next) {
       state.plan = next
+      stopLeft(state, runner, chores.view())
       again()
     },
     async end() {
@@ -117,9 +118,8 @@ function startSides(
   const worker = kind.open(state.plan.spec, { ...shared, overlay, fatal })
   const changed = () => chores.steer()
   const runner = startRunner({ worker, clock, chance, stop, abort, retry: !untilEnd, changed, fatal })
-  const seen = (view: View<unknown>) => {
+  const seen = (view: View<unknown>, units: readonly UnitPlan[]) => {
     const { spec } = state.plan
-    const units = kind.units(spec, view)
     runner.set(units.filter(({ unit }) => !paused(overlay(), unit)))
     const isOver = untilEnd && kind.pending(spec, view) === 0 && units.every(({ unit }) => runner.over(unit))
     if (isOver) state.over.resolve()
@@ -128,6 +128,26 @@ function startSides(
   const chores = startChores({ kind, spec: () => state.plan.spec, overlay, owned: runner.owned, ctx, seen })
   chores.done.catch(fatal)
   return { worker, runner, chores }
+}
+
+/**
+ * What is paused, or has left the flow by the last view, does not wait for a look or an action, which may take long
+ * where a cluster is away. Nothing begins here: an action may be under its name (C-95).
+ */
+function stopLeft({ plan }: State, runner: Runner, view: View<unknown> | null): void {
+  const { kind, spec, overlay } = plan
+  const wanted = view === null ? null : unitsBy(kind, spec, view)
+  const isWanted = (unit: string) => !paused(overlay, unit) && (wanted?.has(unit) ?? true)
+  runner.set([...runner.owned()].filter(isWanted).map(unit => ({ unit, weight: 1 })))
+}
+
+/** Null when the kind cannot tell: the chores say so (C-94), and what runs goes on. */
+function unitsBy(kind: AnyKind, spec: unknown, view: View<unknown>): ReadonlySet<string> | null {
+  try {
+    return new Set(kind.units(spec, view).map(({ unit }) => unit))
+  } catch {
+    return null
+  }
 }
 
 function paused(overlay: Overlay, unit: string): boolean {

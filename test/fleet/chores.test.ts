@@ -304,3 +304,83 @@ test('an error of our own ends it', async () => {
   })
   await assert.rejects(chores.done, bug)
 })
+
+test('what stands is told once for as long as it stands, and again when it has come back', async () => {
+  const { clock, fake, events } = started()
+  const said = () => events.splice(0).map(event => event.message)
+  fake.stands = [{ code: 'mirror-loop', message: 'a loop' }]
+  await clock.advance(30_000)
+  assert.deepEqual(said(), ['a loop'])
+  fake.stands = [...fake.stands, { code: 'mirror-loop', message: 'another loop' }]
+  await clock.advance(10_000)
+  assert.deepEqual(said(), ['another loop'])
+  const again = fake.stands
+  fake.stands = []
+  await clock.advance(10_000)
+  fake.stands = again
+  await clock.advance(10_000)
+  assert.deepEqual(said(), ['a loop', 'another loop'])
+})
+
+test('an action that has no effect is done later and later, others are not kept waiting, and `again` does it at once', async () => {
+  const asked: [number, string][] = []
+  const todo = new Set(['b'])
+  const { clock, chores } = started(fake => {
+    fake.steer = () => [{ do: 'make' }, ...[...todo].map(item => ({ do: 'grow', items: [item] }))]
+    fake.perform = async action => {
+      asked.push([clock.nowMs(), action.do])
+      if (action.do === 'grow') todo.clear()
+      return []
+    }
+  })
+  await clock.advance(8_000)
+  assert.deepEqual(asked.splice(0), [
+    [0, 'make'],
+    [0, 'grow'],
+    [1_000, 'make'],
+    [3_000, 'make'],
+    [7_000, 'make'],
+  ])
+  chores.again()
+  await clock.settle()
+  assert.deepEqual(asked, [[8_000, 'make']])
+})
+
+for (const what of ['steer', 'units', 'stands'] as const) {
+  test(`${what} that throws ends nothing: it is told, tried again on the curve, and what runs notices nothing`, async () => {
+    const triedMs: number[] = []
+    let isBroken = false
+    const { clock, seen, events, chores } = started(fake => {
+      fake.shown.units.push('t/0')
+      const whole = { steer: fake.steer, units: fake.units }
+      const tried = <T>(says: T): T => {
+        if (!isBroken) return says
+        triedMs.push(clock.nowMs())
+        throw new TypeError('a bug\nand where')
+      }
+      fake.steer = view => (what === 'steer' ? tried(whole.steer(view)) : whole.steer(view))
+      fake.units = view => (what === 'units' ? tried(whole.units(view)) : whole.units(view))
+      if (what === 'stands') fake.kind.stands = () => tried([])
+    })
+    await clock.settle()
+    const before = seen.length
+    isBroken = true
+    await clock.advance(60_000)
+    // Two to the power of the tries, 60 s at most; the loop comes by each second.
+    assert.deepEqual(triedMs, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000])
+    assert.deepEqual(
+      events.map(({ code, message, state }) => [code, message, state]),
+      [['steer-failed', `flow: ${what} failed: a bug`, 'error']],
+    )
+    // Units are started and stopped as before, unless it is they that cannot be told.
+    assert.equal(seen.length > before, what !== 'units')
+    isBroken = false
+    chores.again()
+    await clock.advance(10_000)
+    assert.equal(triedMs.length, 6)
+    assert.ok((seen.at(-1)?.nowMs ?? 0) >= 60_000)
+    isBroken = true
+    await clock.advance(1_000)
+    assert.deepEqual([triedMs.length, events.length], [7, 2])
+  })
+}

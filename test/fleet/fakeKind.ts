@@ -1,5 +1,6 @@
 import { MillraceError } from '../../engine/errors.ts'
 import type { Action, AnyKind, FlowWorker, Undone, UnitContext, View } from '../../engine/flow/contract.ts'
+import type { FlowEvent } from '../../engine/flow/event.ts'
 
 /** What the fake shows of itself in its look. */
 export type Shown = { units: string[]; pending: number }
@@ -22,6 +23,8 @@ export function fakeKind() {
     look: async (): Promise<Shown> => ({ ...fake.shown, units: [...fake.shown.units] }),
     steer: (_view: View<Shown>): FakeAction[] => [],
     perform: async (_action: FakeAction, _view: View<Shown>): Promise<Undone[]> => [],
+    units: (view: View<Shown>): string[] => view.units,
+    stands: [] as FlowEvent[],
     refuses: false,
     restarts: false,
     running: new Map<string, Running>(),
@@ -65,11 +68,11 @@ export function fakeKind() {
       fake.looks++
       return await fake.look()
     },
-    units: (_spec, view) => (view as View<Shown>).units.map(unit => ({ unit, weight: 1 })),
+    units: (_spec, view) => fake.units(view as View<Shown>).map(unit => ({ unit, weight: 1 })),
     steer: (_spec, view) => fake.steer(view as View<Shown>),
     perform: (action, _spec, view) => fake.perform(action, view as View<Shown>),
     pending: (_spec, view) => (view as View<Shown>).pending,
-    stands: () => [],
+    stands: () => fake.stands,
     open(spec) {
       fake.log.push('open')
       fake.specs.push(spec)
