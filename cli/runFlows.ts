@@ -16,6 +16,7 @@ import type { Log } from '../engine/ports/log.ts'
 import { startLogger } from '../engine/process/logger.ts'
 import { prettyLine } from '../engine/process/pretty.ts'
 import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
+import { usageMeasures } from '../engine/process/usage.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { startHealth } from './health.ts'
 import { type Ending, eraseLine, type Output, outputTo } from './output.ts'
@@ -92,7 +93,7 @@ async function run(command: FlowsCommand, { clock, log, life, output }: Parts): 
   let whole = true
   let error: unknown = null
   let cancel = () => {}
-  const health = await startHealth(() => solo, clock, opened.measures)
+  const health = await startHealth(() => solo, clock, [...opened.measures, ...usageMeasures])
   log.info('listening', { url: health.url })
   const around: Around = { clock, log, life, tell }
   try {

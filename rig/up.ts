@@ -58,15 +58,14 @@ async function startBrokers(stop: AbortSignal, progress: (name: string, line: st
 
 async function play(scene: Scene): Promise<number> {
   const from = openPlain('source', scene.clusters.from)
-  const to = openPlain('destination', scene.clusters.to)
   try {
-    return await (scene.words.check ? playCheck(scene, from, to) : playSteady(scene, from, to))
+    return await (scene.words.check ? playCheck(scene, from) : playSteady(scene, from))
   } finally {
-    await Promise.all([from.close(), to.close()])
+    await from.close()
   }
 }
 
-async function playCheck({ words, clusters, stop, progress }: Scene, from: KafkaCluster, to: KafkaCluster) {
+async function playCheck({ words, clusters, stop, progress }: Scene, from: KafkaCluster) {
   progress.line('samples', 'writing')
   const how: SamplesHow = {
     seed: 'up',
@@ -80,35 +79,31 @@ async function playCheck({ words, clusters, stop, progress }: Scene, from: Kafka
     words.brokers === null
       ? await writeSamples({ cluster: from, bootstrap: clusters.from, clock }, how, stop)
       : await writePlainSamples(from, how, stop)
-  await sameTopics(to, topics)
   const checked = await check(clusters, topics, pattern, progress.line, stop)
   process.stdout.write(checkTable(checked))
   if (words.brokers !== null) process.stdout.write(`the topics ${prefix}-* stay on both clusters\n`)
   return checked.good ? 0 : 1
 }
 
-async function playSteady({ clusters, stop, progress }: Scene, from: KafkaCluster, to: KafkaCluster): Promise<number> {
+async function playSteady({ clusters, stop, progress }: Scene, from: KafkaCluster): Promise<number> {
   const topics = ['orders', 'clicks'].map(name => ({ topic: `${prefix}-${name}`, partitions: 4, configs: {} }))
-  await Promise.all([sameTopics(from, topics), sameTopics(to, topics)])
+  await makeTopics(from, topics)
   progress.stop()
   process.stdout.write(`source       ${clusters.from}\ndestination  ${clusters.to}\ntopics       ${pattern}\n`)
-  process.stderr.write('Ctrl-C ends it\n')
+  if (!process.stderr.isTTY) process.stderr.write('Ctrl-C ends it\n')
   // Whichever of the two ends by itself takes the other along.
   const ended = new AbortController()
   const until = AbortSignal.any([stop, ended.signal])
   const load = steadyLoad(from, topics, clock, until).finally(() => ended.abort())
-  const mirror = steadyMirror(clusters, pattern, until).finally(() => ended.abort())
+  const mirror = steadyMirror(clusters, pattern, clock, until).finally(() => ended.abort())
   const [code] = await Promise.all([mirror, load])
   if (process.stderr.isTTY) process.stderr.write('\n')
   return code
 }
 
-/** Append time would give the copies other times than their records have (M-26). */
-async function sameTopics(cluster: KafkaCluster, topics: SampleTopic[]): Promise<void> {
-  for (const { topic, partitions, configs } of topics) {
-    const { 'message.timestamp.type': _, ...kept } = configs
-    await cluster.admin.createTopic(topic, partitions, { configs: kept })
-  }
+/** At the source only: the mirror makes them at the destination. */
+async function makeTopics(cluster: KafkaCluster, topics: SampleTopic[]): Promise<void> {
+  for (const { topic, partitions, configs } of topics) await cluster.admin.createTopic(topic, partitions, { configs })
 }
 
 async function ask({ from, to }: Clusters): Promise<void> {

@@ -9,13 +9,13 @@ export type JsonLine = Record<string, unknown>
 const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /**
- * Runs the real command, its stdout read line by line. Resolves with its exit code. What it says on stderr is passed
+ * Runs the real command, its stdout read line by line, and with `onLog` and `quiet` its log too. Resolves with its exit code. What it says on stderr is passed
  * on, with `quiet` only when it ends with another code than 0. When `stop` is aborted it gets a SIGTERM. It does not
  * outlive us: when nobody reads its lines any more, it stops by itself.
  */
 export async function runMillrace(
   args: string[],
-  how: { onLine: (line: JsonLine) => void; quiet: boolean },
+  how: { onLine: (line: JsonLine) => void; onLog?: ((line: JsonLine) => void) | null; quiet: boolean },
   stop: AbortSignal,
 ): Promise<number> {
   stop.throwIfAborted()
@@ -28,6 +28,8 @@ export async function runMillrace(
   const end = () => void child.kill('SIGTERM')
   stop.addEventListener('abort', end, { once: true })
   child.stderr?.on('data', data => void said.push(data))
+  const { onLog } = how
+  if (onLog && child.stderr) createInterface({ input: child.stderr }).on('line', text => tellLog(text, onLog))
   if (child.stdout === null) throw new Error('the command has no stdout')
   const lines = createInterface({ input: child.stdout })
   lines.on('line', text => {
@@ -41,4 +43,9 @@ export async function runMillrace(
     stop.removeEventListener('abort', end)
     child.kill('SIGKILL')
   }
+}
+
+/** What is no line of the log comes from Node itself. */
+function tellLog(text: string, onLog: (line: JsonLine) => void): void {
+  if (text.startsWith('{')) onLog(JSON.parse(text))
 }

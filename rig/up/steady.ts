@@ -1,11 +1,11 @@
-import type { FlowReport } from '../../engine/flow/report.ts'
-import { progressLine } from '../../engine/mirror/decide/progressLine.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
+import { prettyLine } from '../../engine/process/pretty.ts'
 import { type SampleTopic, sampleBatch, send } from '../samples.ts'
 import { between, seeded } from '../seeded.ts'
 import { variedRecord } from '../variedRecord.ts'
 import type { Clusters } from './check.ts'
+import { liveScreen } from './liveScreen.ts'
 import { type JsonLine, runMillrace } from './millrace.ts'
 
 const steadyRecordsMax = 60
@@ -44,24 +44,26 @@ function passed(ms: number, clock: Clock, stop: AbortSignal): Promise<void> {
   })
 }
 
-type Progress = Omit<FlowReport, 'topics'> & {
-  flow: string
-  topics: number
-  recordsPerSecond: number
-  bytesPerSecond: number
-}
-
-/** The mirror, until the stop. Its progress is one line at a terminal, else its own JSON lines. */
-export function steadyMirror(clusters: Clusters, pattern: string, stop: AbortSignal): Promise<number> {
-  const terminal = process.stderr.isTTY === true
-  const onLine = (line: JsonLine) => {
-    if (!terminal) return void process.stdout.write(`${JSON.stringify(line)}\n`)
-    if (line['type'] !== 'progress') return
-    const at = line as unknown as Progress
-    const report = { ...at, topics: Array.from({ length: at.topics }), lagRecords: at.lagRecords ?? null }
-    const text = progressLine(at.flow, { ...report, lagSeconds: at.lagSeconds ?? null } as FlowReport, at)
-    process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns ?? 80) - 1)}`)
-  }
+/** The mirror, until the stop. A live table at a terminal, else its own JSON lines. */
+export async function steadyMirror(
+  clusters: Clusters,
+  pattern: string,
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<number> {
   const args = ['mirror', '--from', clusters.from, '--to', clusters.to, '--topics', pattern]
-  return runMillrace(args, { onLine, quiet: false }, stop)
+  if (process.stderr.isTTY !== true) {
+    const onLine = (line: JsonLine) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+    return await runMillrace(args, { onLine, onLog: null, quiet: false }, stop)
+  }
+  const screen = liveScreen(process.stderr, clock)
+  try {
+    const onLog = (line: JsonLine) => {
+      if (line['msg'] === 'listening') screen.watch(String(line['url']))
+      else if (line['level'] !== 'info') screen.above(prettyLine(line))
+    }
+    return await runMillrace(args, { onLine: () => {}, onLog, quiet: true }, stop)
+  } finally {
+    screen.close()
+  }
 }
