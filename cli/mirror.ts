@@ -10,6 +10,7 @@ import type { MirrorSpec } from '../engine/mirror/spec.ts'
 import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { dryRun } from './dryRun.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { type Around, type Opened, runFlows } from './runFlows.ts'
 
@@ -27,7 +28,7 @@ type Wanted = Asked & { flags: Flags; json: boolean }
 
 /** `millrace mirror` (MIRROR M-100, §3.5). */
 export function addMirror(program: Command): Command {
-  return askOptions(program.command('mirror'))
+  const command = askOptions(program.command('mirror'))
     .description('copy topics of one Kafka cluster to another, byte for byte')
     .option('--start <where>', 'of what was never copied: earliest, latest or a time such as 2026-01-31T00:00:00Z')
     .option('--naming <prefix>', 'put this before the names of topics at the destination')
@@ -41,6 +42,20 @@ export function addMirror(program: Command): Command {
     .showHelpAfterError('(millrace mirror --help lists the options and commands)')
     .allowExcessArguments()
     .action(async (flags: Flags, { args }: Command) => process.exit(await mirror(flags, args)))
+  return helpExamples(command, [
+    [
+      "millrace mirror --from east:9092 --to west:9092 --topics 'clicks\\..*'",
+      'every topic that begins with clicks., until Ctrl-C',
+    ],
+    [
+      "millrace mirror --from east:9092 --to west:9092 --topics '.*' --exclude '.*\\.tmp' --dry-run",
+      'what would be copied',
+    ],
+    [
+      'millrace mirror --from east:9092 --to west:9092 --topics orders --until-end',
+      'one topic, to the end that it has now',
+    ],
+  ])
 }
 
 async function mirror(flags: Flags, words: readonly string[]): Promise<number> {

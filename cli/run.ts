@@ -9,6 +9,7 @@ import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { runFlows } from './runFlows.ts'
 
@@ -16,13 +17,20 @@ type Flags = { config: string; output?: string }
 
 /** `millrace run -c FILE`: all flows of a file in one process (DESIGN §4). */
 export function addRun(program: Command): Command {
-  program
+  const command = program
     .command('run')
     .description('run all flows of a configuration in one process; an edited file is taken in while it runs')
     .requiredOption('-c, --config <file>', 'the configuration, such as millrace.yaml')
     .option('-o, --output <format>', 'json: JSON lines also at a terminal')
     .showHelpAfterError('(millrace run --help lists the options)')
     .action(async (flags: Flags) => process.exit(await run(flags)))
+  helpExamples(command, [
+    [
+      'millrace config check -c millrace.yaml && millrace run -c millrace.yaml',
+      'every fault of the file, then all its flows',
+    ],
+    ['kill -HUP PID', 'read the file at once, and try again what is in error'],
+  ])
   return program
 }
 
