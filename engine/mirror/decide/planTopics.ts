@@ -57,7 +57,7 @@ function refusal(spec: MirrorSpec, view: Looked, source: TopicView): Fault | nul
   if (view.ours === null) return null
   const loop = loopOf(view, source.topic)
   if (loop === null) return null
-  const hint = `exclude the topic, or give it another name by naming: {prefix: ${spec.from}.}; a flow that will not come back is left out of the guard by loopGuard: off`
+  const hint = `exclude the topic, or give it another name with a prefix such as ${spec.from}. (naming, --naming); a flow that will not come back is left out of the guard by loopGuard: off`
   return { code: 'mirror-loop', message: `${source.topic}: ${loop}`, hint }
 }
 
@@ -66,7 +66,8 @@ export function loopOf(view: Looked, topic: string): string | null {
   const { clusterId: destinationId } = view.destination
   const { clusterId: sourceId } = view.source
   const ours = oursOf(view, topic)
-  const found = loopCheck({ destinationId, sourceId, topic, ours, upstream: view.upstream })
+  const destination = view.names.names.get(topic) ?? topic
+  const found = loopCheck({ destinationId, sourceId, topic, destination, ours, upstream: view.upstream })
   if (!found.loop) return null
   return `its records came by flow ${found.flow} over ${found.via.join(' → ')} to the source ${sourceId}, and the destination is ${destinationId}`
 }

@@ -57,8 +57,9 @@ export type LoopFacts = {
   /** Cluster ids. */
   destinationId: string
   sourceId: string
-  /** The source's name of the topic. */
+  /** The source's name of the topic, and the destination's. */
   topic: string
+  destination: string
   /** Our own record of it at the destination, null = none yet. */
   ours: Provenance | null
   /** All that was read at the source, of every flow that writes there. */
@@ -70,6 +71,8 @@ export type LoopFacts = {
  * are those of the flow that brought them. Two flows of which each finds the other do not both stop: one that has
  * copied stays when the other has not, and of two that have not, the one whose source's cluster id is the smaller
  * string (docs/decisions/0007). In a circle of any length at least one stops, and one stays unless all have copied.
+ * One whose copy has a name that the other does not read is not found by it, and stops: with prefixes both ways each
+ * round would make longer names.
  */
 export function loopCheck(how: LoopFacts): { loop: false } | { loop: true; via: readonly string[]; flow: string } {
   const behind = how.upstream.find(
@@ -78,8 +81,9 @@ export function loopCheck(how: LoopFacts): { loop: false } | { loop: true; via: 
   return behind ? { loop: true, via: behind.via, flow: behind.flow } : { loop: false }
 }
 
-function staysBefore({ ours, sourceId }: LoopFacts, other: Provenance): boolean {
+function staysBefore({ ours, sourceId, destinationId, destination }: LoopFacts, other: Provenance): boolean {
   if (other.parts > 0) return false
+  if (other.from === destinationId && other.src !== destination) return false
   return ours !== null && ours.parts > 0 ? true : sourceId < other.from
 }
 

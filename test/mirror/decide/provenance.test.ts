@@ -109,7 +109,7 @@ describe('the loop guard', () => {
     return { ...clicks, flow: `from-${from}`, topic: 't', src: 't', from, via, parts: 3, ...more }
   }
   const check = (upstream: Provenance[], more: Partial<Parameters<typeof loopCheck>[0]> = {}) =>
-    loopCheck({ destinationId: 'A', sourceId: 'B', topic: 't', ours: null, upstream, ...more })
+    loopCheck({ destinationId: 'A', sourceId: 'B', topic: 't', destination: 't', ours: null, upstream, ...more })
   const free = { loop: false }
 
   it('lets a topic pass that nobody has brought to the source', () => {
@@ -152,6 +152,13 @@ describe('the loop guard', () => {
     assert.deepEqual(check([fromB], { ...other, ours: fromA }), free)
   })
 
+  it('stops one whose copy has another name than what comes back, also when neither has copied', () => {
+    const fromB = record('B', ['B'], { parts: 0, topic: 'B.t', src: 't' })
+    const how = { destinationId: 'B', sourceId: 'A', topic: 'B.t', destination: 'A.B.t' }
+    assert.equal(check([fromB], how).loop, true)
+    assert.equal(check([fromB], { ...how, ours: record('A', ['A'], { topic: 'A.B.t', src: 'B.t' }) }).loop, true)
+  })
+
   it('of a circle of three clusters, stops the flow that comes last', () => {
     const ab = record('A', viaOf('A', 't', []))
     const bc = record('B', viaOf('B', 't', [ab]))
@@ -170,7 +177,8 @@ describe('the loop guard', () => {
         const stopped = flows.map((ours, i) => {
           const before = flows.at(i - 1) as Provenance
           const destinationId = ids[(i + 1) % ids.length] as string
-          return loopCheck({ destinationId, sourceId: ours.from, topic: 't', ours, upstream: [before] }).loop
+          const names = { topic: 't', destination: 't' }
+          return loopCheck({ destinationId, sourceId: ours.from, ...names, ours, upstream: [before] }).loop
         })
         assert.ok(stopped.includes(true))
         if (flows.some(flow => flow.parts === 0)) assert.ok(stopped.includes(false))
