@@ -149,11 +149,16 @@ describe('a mirror whose topics or checkpoints are taken away, on real brokers',
     await untilEnd(west, part, 0, signal)
     assert.equal((await checkpointsOf(east, flow, signal)).get(`${part.topic}/0`), 100)
 
-    await running.edit({ ...words, paused: true })
+    assert.equal(await stopped(running), 1)
+
+    const again = await run(flow, words, signal)
+    assert.equal((await event(again, 'destination-recreated'))['state'], 'error')
+    await untilEnd(west, part, 0, signal)
+    await again.edit({ ...words, paused: true })
     await groupTool(set.east.bootstrap, flow, part.topic, '--reset-offsets', '--to-earliest', '--execute')
-    await running.edit(words)
+    await again.edit(words)
     await untilEnd(west, part, 200, signal)
-    assert.equal(await stopped(running), 0)
+    assert.equal(await stopped(again), 0)
     await noHoles(part.topic, 200, signal)
   })
 
