@@ -1,6 +1,6 @@
 import { takeBack } from '../flow/window.ts'
 import { shown } from './decide/partitionState.ts'
-import type { Run } from './run.ts'
+import { halt, type Run } from './run.ts'
 
 /** The stream is closed while this stands; the promise ends it. */
 export type Parked = { readonly over: Promise<void>; readonly end: () => void }
@@ -28,9 +28,18 @@ export async function untilResumed(run: Run): Promise<void> {
   if (run.parked !== null) await run.parked.over
 }
 
+/**
+ * A stop does not wait for what a destination in trouble has not taken: the next run reads it again from the
+ * checkpoint, which stands before it (M-45). What may have been taken is waited for, or it would be there twice.
+ */
+export function giveUpUntaken(run: Run): void {
+  if (run.ctx.stop.aborted && run.lane.trouble() !== null && !run.lane.inDoubt()) halt(run)
+}
+
 /** Called now and then: parks a run whose lane is in trouble for a while, and lets it go on when that is over. */
 export function watchLane(run: Run, nowMs: number): void {
   const trouble = run.lane.trouble()
-  if (trouble === null) resume(run)
+  if (run.ctx.stop.aborted) giveUpUntaken(run)
+  else if (trouble === null) resume(run)
   else if (shown(trouble, nowMs)) park(run)
 }

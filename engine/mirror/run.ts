@@ -17,7 +17,7 @@ import type {
   TopicId,
 } from '../ports/kafka.ts'
 import { type BatchPath, type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
-import { type Parked, park, resume } from './park.ts'
+import { giveUpUntaken, type Parked, park, resume } from './park.ts'
 import type { MirrorSpec } from './spec.ts'
 import { notStanding, type Standing } from './standing.ts'
 
@@ -184,6 +184,7 @@ function stopReading(run: Run): void {
   if (run.lane.trouble() !== null) park(run)
   run.reading.abort()
   resume(run)
+  giveUpUntaken(run)
 }
 
 export function wantsMore(run: Run): boolean {

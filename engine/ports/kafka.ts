@@ -81,6 +81,8 @@ export interface Lane<T> {
   recall(): T[]
   /** Ends when nothing is queued or unanswered. */
   idle(signal: AbortSignal): Promise<void>
+  /** Whether a batch may have been taken, or be taken yet, of which nothing is reported; others a stop may give up. */
+  inDoubt(): boolean
   trouble(): Trouble | null
   /** Forgets the queue; nothing is reported after it. `hard` also resets the links with unanswered batches (C-44). */
   close(hard: boolean): void

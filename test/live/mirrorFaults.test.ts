@@ -7,6 +7,7 @@ import { audit, numberedBatch } from '../../rig/audit.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { want } from '../../rig/part.ts'
+import { kafkaClient } from './kafkajs.ts'
 import { measured, millrace } from './millrace.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
 
@@ -72,6 +73,31 @@ describe('the mirror under faults', live, () => {
     for (const found of await audit(far, topic, [each, each, each, each], signal)) {
       assert.deepEqual([found.records, found.lost, found.repeated, found.outOfOrder], [each, 0, 0, 0])
     }
+  })
+
+  test('a stop while the destination topic is gone ends with 0, and its checkpoint stands before what was not taken', async t => {
+    const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
+    const topic = 'gone'
+    for (const cluster of [east, far]) await cluster.admin.createTopic(topic, 4)
+    const flags = ['mirror', '--from', set.east.bootstrap, '--to', set.parts.far.address.bootstrap, '--topics', topic]
+    const running = millrace([...flags, '--name', topic], signal)
+    await write(east, topic, 0, 100, signal)
+    await running.line(line => line.type === 'progress' && Number(line['records']) === 400)
+    const tools = kafkaClient(set.parts.far.address.bootstrap)
+    await tools.admin.deleteTopics({ topics: [topic] })
+    await tools.close()
+    await write(east, topic, 100, 1_000, signal)
+    await running.line(line => line.type === 'event' && line['code'] === 'destination-missing')
+    const stoppedMs = performance.now()
+    running.child.kill('SIGTERM')
+    const ended = await running.ended
+    t.diagnostic(`it took ${Math.round(performance.now() - stoppedMs)} ms`)
+    assert.equal(ended.code, 0, ended.stderr)
+    const stored = await east.checkpoints.load(`millrace.${topic}`, 'all', signal)
+    assert.deepEqual(
+      stored.map(({ offset }) => offset),
+      [100n, 100n, 100n, 100n],
+    )
   })
 
   test('a short run under kills of the mirror and restarts of brokers loses nothing and keeps the order', async t => {

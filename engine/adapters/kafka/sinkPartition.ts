@@ -8,12 +8,13 @@ import {
   unknownErrorTriesMax,
 } from '../../limits.ts'
 import type { Batch, Lane, Outcome, Part, TopicId, Trouble } from '../../ports/kafka.ts'
-import { classify, troubleCode, type Verdict } from './decide/classify.ts'
+import { classify, saysNotTaken, troubleCode, type Verdict } from './decide/classify.ts'
 import {
   type Answered,
   answered,
   instead,
   leads,
+  mayBeTaken,
   recalled,
   refusedNow,
   refuseHead,
@@ -179,6 +180,10 @@ export class SinkPartition {
     return taken.map(entry => entry.tag)
   }
 
+  inDoubt(lane: SinkLane<unknown>): boolean {
+    return mayBeTaken(this.queue, entry => entry.lane === lane)
+  }
+
   idleOf(lane: SinkLane<unknown>): boolean {
     return !this.queue.entries.some(entry => entry.lane === lane)
   }
@@ -332,6 +337,10 @@ export class SinkLane<T> implements Lane<T> {
     })
   }
 
+  inDoubt(): boolean {
+    return this.#partition.inDoubt(this as SinkLane<unknown>)
+  }
+
   trouble(): Trouble | null {
     return this.#partition.trouble()
   }
@@ -369,7 +378,7 @@ function refusalOf(produced: ProducedPartition): Refusal {
 function failureOf(entry: Outgoing, error: number, verdict: Verdict): Answered {
   if (verdict === 'refused') return 'refused'
   if (verdict === 'reset' || verdict === 'fenced') return error === 45 ? 'out-of-order' : 'reset'
-  if (verdict !== 'unknown') return 'again'
+  if (verdict !== 'unknown') return saysNotTaken(error) ? 'not-taken' : 'again'
   entry.inDoubt = true
   return error === -1 && ++entry.tries <= unknownErrorTriesMax ? 'again' : 'refused'
 }
@@ -382,6 +391,7 @@ function outgoing(lane: SinkLane<unknown>, batch: Batch, tag: unknown): Outgoing
     sequence: null,
     written: false,
     inDoubt: false,
+    maybeTaken: false,
     outOfOrder: 0,
     batch,
     lane,

@@ -68,6 +68,13 @@ export function classify(asked: Asked, code: number): Verdict {
   return table.get(code) ?? 'unknown'
 }
 
+/** Checked before a batch is appended: it is sure that a Produce answered with one of these has taken nothing. */
+const nothingTaken = new Set([3, 19, 29, 31, 53, 100, 103])
+
+export function saysNotTaken(code: number): boolean {
+  return nothingTaken.has(code)
+}
+
 /** Our code for a number that keeps a partition from moving (W-76). `end`: which side of a copy it is. */
 export function troubleCode(code: number, end: 'source' | 'destination'): FaultCode {
   switch (table.get(code)) {

@@ -15,6 +15,8 @@ export type SendEntry = {
   written: boolean
   /** A try of it ended without a sure answer: the log may hold it, or get it yet, under this producer's sequence. */
   inDoubt: boolean
+  /** A try of it ended without the word that it was not taken: narrower than `inDoubt`, for a stop that need not wait. */
+  maybeTaken: boolean
   /** Answers 45 it got as the first one that failed (W-52). */
   outOfOrder: number
 }
@@ -61,8 +63,11 @@ export function wrote<E extends SendEntry>(queue: SendQueue<E>, entry: E): void 
   entry.written = true
 }
 
-/** `again`: whether it was taken is not known. `out-of-order`: 45. `reset`: the broker does not know the producer. */
-export type Answered = 'acked' | 'refused' | 'again' | 'out-of-order' | 'reset'
+/**
+ * `again`: whether it was taken is not known. `not-taken`: it was not, and is sent again. `out-of-order`: 45. `reset`:
+ * the broker does not know the producer.
+ */
+export type Answered = 'acked' | 'refused' | 'again' | 'not-taken' | 'out-of-order' | 'reset'
 
 /** Is everything before it acknowledged? Else its failure is only the consequence of another's. */
 export function leads<E extends SendEntry>(queue: SendQueue<E>, entry: E): boolean {
@@ -82,7 +87,8 @@ export function answered<E extends SendEntry>(queue: SendQueue<E>, entry: E, ans
 
 function failed(entry: SendEntry, answer: Exclude<Answered, 'acked'>, first: boolean): boolean {
   entry.state = answer === 'refused' && first ? 'refused' : 'failed'
-  if (answer === 'again') entry.inDoubt = true
+  if (answer === 'again' || answer === 'not-taken') entry.inDoubt = true
+  if (answer !== 'not-taken' && answer !== 'refused') entry.maybeTaken = true
   if (!first) return false
   if (answer === 'out-of-order') entry.outOfOrder++
   return answer === 'reset' || entry.outOfOrder > 1
@@ -92,6 +98,14 @@ function failed(entry: SendEntry, answer: Exclude<Answered, 'acked'>, first: boo
 export function settled<E extends SendEntry>(queue: SendQueue<E>): E[] {
   const open = queue.entries.findIndex(entry => entry.state !== 'done')
   return open === 0 ? [] : queue.entries.splice(0, open < 0 ? queue.entries.length : open)
+}
+
+/**
+ * Whether one of them may be in the log, or get there yet, and its lane does not know: under way, acknowledged behind
+ * one that is not, or without a sure answer.
+ */
+export function mayBeTaken<E extends SendEntry>(queue: SendQueue<E>, mine: (entry: E) => boolean): boolean {
+  return queue.entries.some(one => mine(one) && (one.state === 'sent' || one.state === 'done' || one.maybeTaken))
 }
 
 /** The refused batch that the flow must decide on now (W-73): nothing before it, nothing under way behind it. */

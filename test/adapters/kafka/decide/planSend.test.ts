@@ -10,6 +10,7 @@ const entryOf = (bytes: number): SendEntry => ({
   sequence: null,
   written: false,
   inDoubt: false,
+  maybeTaken: false,
   outOfOrder: 0,
 })
 

@@ -53,6 +53,7 @@ const entryOf = (content: readonly number[]): Entry => ({
   sequence: null,
   written: false,
   inDoubt: false,
+  maybeTaken: false,
   outOfOrder: 0,
   content,
 })
