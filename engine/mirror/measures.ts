@@ -4,6 +4,7 @@ import { latencyBoundsMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Measure, Sample } from '../ports/metrics.ts'
 import { batchPaths } from './counts.ts'
+import { lagOf, lagSecondsOf } from './lag.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
 import type { MirrorWorker } from './worker.ts'
@@ -60,8 +61,16 @@ export function mirrorMeasures(flows: () => Iterable<{ flow: string; worker: Mir
       'Records copied that the source has replaced since.',
       u => u.counts.replacedRecords,
     ),
-    gauge('lag_records', 'Last stable offset less checkpoint.', u =>
-      behind(u.counts.lastStable, checkpointOf(u.window)),
+    gauge('lag_records', 'Last stable offset less checkpoint.', lagOf),
+    gauge('lag_seconds', 'Age of the newest copied record while there is more to copy.', u => {
+      const lag = lagOf(u)
+      return lag === null ? null : lagSecondsOf(u, lag, clock.wallMs())
+    }),
+    gauge('record_age_seconds', 'Age of the newest record of the last batch when it was acknowledged.', u =>
+      u.counts.recordAgeMs === null ? null : u.counts.recordAgeMs / 1_000,
+    ),
+    gauge('checkpoint_age_seconds', 'For how long the checkpoint could not be stored; 0 when it is.', u =>
+      u.commitSinceMs === null ? 0 : (clock.nowMs() - u.commitSinceMs) / 1_000,
     ),
     gauge('blocked_records', 'High watermark less last stable offset.', u => behind(u.counts.end, u.counts.lastStable)),
     gauge('checkpoint', 'Next source offset to acknowledge.', u => checkpointOf(u.window)),

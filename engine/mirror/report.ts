@@ -2,8 +2,8 @@ import { isPaused, type Overlay } from '../flow/overlay.ts'
 import type { FlowReport, TopicReport } from '../flow/report.ts'
 import { type PartitionState, worst } from '../flow/states.ts'
 import { unitName } from '../flow/unitName.ts'
-import { checkpointOf } from '../flow/window.ts'
 import type { PartitionPlan, TopicPlan } from './decide/planTopics.ts'
+import { lagOf, lagSecondsOf } from './lag.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
 
@@ -91,18 +91,4 @@ function summed(topics: Row[]): Omit<FlowReport, 'notRunning' | 'partitionsUnkno
     gapRecords: sum('gapRecords'),
     skippedRecords: sum('skippedRecords'),
   }
-}
-
-/** LSO − checkpoint; never negative, for the log may have moved since the last answer. */
-function lagOf(unit: Unit): number | null {
-  const { lastStable } = unit.counts
-  if (lastStable === null) return null
-  const lag = Number(lastStable - checkpointOf(unit.window))
-  return Math.max(0, lag)
-}
-
-function lagSecondsOf(unit: Unit, lag: number, wallMs: number): number | null {
-  if (lag === 0) return 0
-  const { newestMs } = unit.counts
-  return newestMs === null ? null : Math.max(0, Math.round((wallMs - newestMs) / 1000))
 }

@@ -50,6 +50,8 @@ test('what is counted of a partition is shown under its own name, and what is no
     batches: { raw: 3, recode: 4, split: 0, join: 0, compress: 0 },
     skippedAborted: 5,
   })
+  const clockMs = manualClock().wallMs()
+  Object.assign(unit.counts, { newestMs: clockMs - 25_000, recordAgeMs: 3_000 })
   Object.assign(unit.counts, { gapRecords: 6, replacedRecords: 7, logStart: 8n, lastStable: 49n, end: 59n })
   assert.deepEqual(
     shown(measures).filter(([name, , value]) => name !== 'millrace_mirror_state' || value > 0),
@@ -66,6 +68,9 @@ test('what is counted of a partition is shown under its own name, and what is no
       ['millrace_mirror_gap_records_total', '', 6],
       ['millrace_mirror_replaced_records_total', '', 7],
       ['millrace_mirror_lag_records', '', 9],
+      ['millrace_mirror_lag_seconds', '', 25],
+      ['millrace_mirror_record_age_seconds', '', 3],
+      ['millrace_mirror_checkpoint_age_seconds', '', 0],
       ['millrace_mirror_blocked_records', '', 10],
       ['millrace_mirror_checkpoint', '', 40],
       ['millrace_mirror_log_start_offset', '', 8],
