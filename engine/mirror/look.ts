@@ -1,4 +1,5 @@
 import type { SteerContext } from '../flow/contract.ts'
+import type { FlowEvent } from '../flow/event.ts'
 import { selection } from '../flow/select.ts'
 import { unitName } from '../flow/unitName.ts'
 import { within } from '../flow/within.ts'
@@ -43,15 +44,19 @@ export async function lookAtClusters(
   const from = ctx.kafka(spec.from)
   const to = ctx.kafka(spec.to)
   const [source, destination] = await Promise.all([from.admin.look('all'), to.admin.look('all')])
-  const { topics, absent } = selectedTopics(spec, source, before, ctx)
-  const existing = new Set(destination.topics.filter(t => t.code === 0).map(t => t.topic))
-  const sameCluster = source.clusterId !== '' && source.clusterId === destination.clusterId
-  const selected = selection(spec.topics)
-  const names = destinationNames([...topics.keys()], spec.naming, existing, sameCluster ? selected : null)
   const group = `millrace.${ctx.flow}`
   const entries = await within(ctx, performTimeoutMs, signal => from.checkpoints.load(group, 'all', signal))
   const read = spec.loopGuard === 'off' ? null : await provenance({ ctx, from, to, source, destination, before })
   const ours = read && byTopic(read.ours, ctx.flow)
+  const known = before?.topics ?? (ctx.untilEnd ? new Map() : writtenDown(ours, source))
+  const { topics, absent, gone } = selectedTopics(spec, source, { known, absent: before?.absent ?? null }, ctx)
+  const existing = new Set(destination.topics.filter(t => t.code === 0).map(t => t.topic))
+  const sameCluster = source.clusterId !== '' && source.clusterId === destination.clusterId
+  const selected = selection(spec.topics)
+  const names = destinationNames([...topics.keys()], spec.naming, existing, sameCluster ? selected : null)
+  const configs = await configsOf(spec, { ctx, from, to, names, existing, ours, before })
+  // Not before all is known: a look that fails is done again from where it began, and would tell again.
+  for (const event of gone) ctx.tell(event)
   return {
     source,
     destination,
@@ -62,17 +67,34 @@ export async function lookAtClusters(
     ours,
     upstream: read ? [...read.upstream.records.values()] : [],
     read,
-    configs: await configsOf(spec, { ctx, from, to, names, existing, ours, before }),
+    configs,
   }
+}
+
+/** What this flow has copied from, by its provenance: a process that begins misses what was deleted while none ran (M-14). */
+function writtenDown(ours: MirrorLook['ours'], source: ClusterView): Map<string, TopicView> {
+  const topics = new Map<string, TopicView>()
+  for (const { src, sourceId, from, parts, endedMs } of ours?.values() ?? []) {
+    if (endedMs !== null || from !== source.clusterId) continue
+    const partitions = Array.from({ length: parts }, (_, partition) => ({
+      partition,
+      leader: -1,
+      leaderEpoch: -1,
+      code: 0,
+    }))
+    topics.set(src, { topic: src, topicId: sourceId, internal: false, code: 0, partitions })
+  }
+  return topics
 }
 
 /** A topic that is not there is kept as it was for some looks: a broker that has just started may not know it yet. */
 function selectedTopics(
   spec: MirrorSpec,
   source: ClusterView,
-  before: MirrorLook | null,
+  before: { known: ReadonlyMap<string, TopicView>; absent: ReadonlyMap<string, number> | null },
   ctx: SteerContext,
-): Pick<MirrorLook, 'topics' | 'absent'> {
+): Pick<MirrorLook, 'topics' | 'absent'> & { gone: FlowEvent[] } {
+  const gone: FlowEvent[] = []
   const selected = selection(spec.topics)
   const topics = new Map<string, TopicView>()
   const absent = new Map<string, number>()
@@ -80,22 +102,22 @@ function selectedTopics(
   for (const t of source.topics) {
     if (!selected(t.topic, t.internal).selected) continue
     // An answer with an error does not count, neither way.
-    const known = t.code === 0 ? t : before?.topics.get(t.topic)
+    const known = t.code === 0 ? t : before.known.get(t.topic)
     if (known) topics.set(t.topic, known)
   }
-  for (const [topic, known] of before?.topics ?? []) {
+  for (const [topic, known] of before.known) {
     if (there.has(topic) || !selected(topic, known.internal).selected) continue
-    const looks = (before?.absent.get(topic) ?? 0) + 1
+    const looks = (before.absent?.get(topic) ?? 0) + 1
     if (looks === topicGoneLooks) {
       const message = `${topic}: the source topic was deleted; what was copied of it stays`
-      ctx.tell({ code: 'source-topic-deleted', message, topic, partitions: known.partitions.length })
+      gone.push({ code: 'source-topic-deleted', message, topic, partitions: known.partitions.length })
     }
     // A copy until the end answers for all that it found at its start.
     if (looks >= topicGoneLooks && !ctx.untilEnd) continue
     topics.set(topic, known)
     absent.set(topic, looks)
   }
-  return { topics: new Map([...topics].sort(([a], [b]) => (a < b ? -1 : 1))), absent }
+  return { topics: new Map([...topics].sort(([a], [b]) => (a < b ? -1 : 1))), absent, gone }
 }
 
 function offsetsOf(entries: readonly Entry[], nowMs: number, before: MirrorLook | null): MirrorLook['offsets'] {
