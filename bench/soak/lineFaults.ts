@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Faults } from '../../rig/proxy/faults.ts'
+import type { FaultProxy } from '../../rig/proxy.ts'
+import { between } from '../../rig/seeded.ts'
+
+export type FaultCounts = Record<'cut' | 'cutAfterBytes' | 'stall' | 'blackHole' | 'slow' | 'refuse', number>
+type FaultName = keyof FaultCounts
+
+export function noFaults(): FaultCounts {
+  return { cut: 0, cutAfterBytes: 0, stall: 0, blackHole: 0, slow: 0, refuse: 0 }
+}
+
+const names: FaultName[] = ['cut', 'cut', 'cutAfterBytes', 'stall', 'blackHole', 'slow', 'refuse']
+
+/** One fault after another on one proxy, with quiet between, until the signal; then the line is clean. */
+export async function spoilLine(
+  proxy: FaultProxy,
+  chance: () => number,
+  counts: FaultCounts,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (;;) {
+      await delay(between(chance, 1_500, 6_000), undefined, { signal })
+      const name = names[between(chance, 0, names.length - 1)] as FaultName
+      counts[name]++
+      await spoil(proxy, name, chance, signal)
+      await proxy.heal()
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await proxy.heal()
+  }
+}
+
+async function spoil(proxy: FaultProxy, name: FaultName, chance: () => number, signal: AbortSignal): Promise<void> {
+  const hold = (fromMs: number, toMs: number) => delay(between(chance, fromMs, toMs), undefined, { signal })
+  if (name === 'cut') return await proxy.cut()
+  if (name === 'refuse') {
+    await proxy.set({ refuse: true }, {})
+    await proxy.cut()
+    return await hold(200, 2_500)
+  }
+  if (name === 'slow') {
+    const slow: Faults = { latencyMs: 100, jitterMs: 200, bytesPerSecond: between(chance, 200_000, 2_000_000) }
+    await proxy.set(slow, slow)
+    return await hold(1_000, 4_000)
+  }
+  const fault: Faults = name === 'cutAfterBytes' ? { cutAfterBytes: between(chance, 10, 50_000) } : { [name]: true }
+  const side = between(chance, 0, 2)
+  await proxy.set(side === 1 ? {} : fault, side === 0 ? {} : fault)
+  // Some are longer than what is trouble after 5 s.
+  await hold(500, name !== 'cutAfterBytes' && chance() < 0.25 ? 9_000 : 2_000)
+}
