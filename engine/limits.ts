@@ -57,6 +57,8 @@ export const metadataByNameRefreshMs = 10_000
 // Produce (W-50)
 export const produceBytesMax = 4 * 1024 * 1024
 export const produceInFlightMax = 5
+/** How often requests that the kernel has not taken are looked at. */
+export const writeLookMs = 1_000
 /** Of a producer a broker knows the last five batches of a partition: an older repeat looks like a gap to it (W-51). */
 export const producerBatchesKnownMax = 5
 export const unknownErrorTriesMax = 3

@@ -46,13 +46,14 @@ export function connector(how: {
 }): Connect {
   return async (address, purpose) => {
     const name = `${how.cluster}: broker ${address.host}:${address.port}`
-    const { socket, sessionEndsAtMs, handOver } = await login({ ...how, address })
+    const { socket, sessionEndsAtMs, unsentBytes, handOver } = await login({ ...how, address })
     const link = new Link(socket, {
       name,
       clientId: how.clientId,
       clock: how.clock,
       account: purpose === 'fetch' ? how.account : null,
       sessionEndsAtMs,
+      unsentBytes,
       onThrottle: ms => how.throttled?.(`${address.host}:${address.port}`, ms),
     })
     handOver(link)

@@ -17,6 +17,7 @@ export class FetchedBatch implements Batch {
   #lease: Lease
   #references = 1
   #pins = 0
+  #freed: (() => void) | null = null
   readonly #home: Home
 
   constructor(view: { header: Header; bytes: Buffer; tailCrc: number | null }, lease: Lease, home: Home) {
@@ -55,15 +56,32 @@ export class FetchedBatch implements Batch {
 
   unpin(): void {
     this.#pins--
+    if (this.#pins > 0) return
+    const freed = this.#freed
+    this.#freed = null
+    freed?.()
   }
 
-  /** Moves the bytes out of a slab that is held for little else; false when the kernel still reads them. */
-  copyOut(account: MemoryAccount): boolean {
-    if (this.#references === 0 || this.#pins > 0 || !this.#lease.slab) return false
-    const copy = Buffer.from(this.bytes)
-    this.#lease.release()
-    this.#lease = account.count(copy)
-    this.bytes = copy
-    return true
+  get pinned(): boolean {
+    return this.#pins > 0
+  }
+
+  /** Its slab is held for little else, and cannot be given back because the kernel still reads this batch. */
+  get wanted(): boolean {
+    return this.#freed !== null && this.live && this.inSlab
+  }
+
+  /** Tells once when the kernel reads it no longer. */
+  want(freed: () => void): void {
+    this.#freed = freed
+  }
+
+  /** Moves the bytes out of a slab that is held for little else. Not while it is pinned. */
+  copyOut(account: MemoryAccount): void {
+    const slab = this.#lease
+    // Counted before the slab is back: else whoever waits for memory gets what the copy takes.
+    this.#lease = account.count(Buffer.from(this.bytes))
+    this.bytes = this.#lease.bytes
+    slab.release()
   }
 }

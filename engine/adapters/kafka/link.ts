@@ -14,6 +14,8 @@ export type Wire = {
   resume(): void
   destroy(): void
   resetAndDestroy?(): void
+  /** TLS; Node resets none of these, and throws. */
+  encrypted?: boolean
 }
 
 /** A response: the decoded answer, and the buffer its bytes are views of. Release it when they are no longer read. */
@@ -23,7 +25,10 @@ export type AskHow = {
   timeoutMs: number
   /** Highest version for this request, below the one agreed with the broker. */
   versionMax?: number
-  /** Called when the kernel has all bytes of the request: from then on its parts may move in memory (W-32). */
+  /**
+   * Called once, when the kernel has all bytes of the request or will get no more of them, for the link has ended: from
+   * then on its parts may move in memory (W-32).
+   */
   onWritten?: () => void
 }
 
@@ -76,6 +81,7 @@ export class Link {
   #moved = false
   readonly counts = { reads: 0, copiedBytes: 0, frames: 0 }
   readonly #onThrottle: (ms: number) => void
+  readonly #unsent: () => number
 
   /** `account`: the memory account for fetch links; null for `send` and `control`. */
   constructor(
@@ -87,6 +93,8 @@ export class Link {
       account: MemoryAccount | null
       sessionEndsAtMs?: number | null
       onThrottle?: (ms: number) => void
+      /** Bytes that the kernel has not taken yet of what it was given; it may be less than what waits to be given. */
+      unsentBytes?: () => number
     },
   ) {
     this.#wire = wire
@@ -96,11 +104,17 @@ export class Link {
     this.#clientId = Buffer.from(how.clientId)
     this.sessionEndsAtMs = how.sessionEndsAtMs ?? null
     this.#onThrottle = how.onThrottle ?? (() => {})
+    this.#unsent = how.unsentBytes ?? (() => 0)
   }
 
   /** Requests without an answer yet. */
   get open(): number {
     return this.#open.size
+  }
+
+  /** Changes as the kernel takes what is written, also in the middle of a request. */
+  get unsentBytes(): number {
+    return this.#unsent()
   }
 
   get alive(): boolean {
@@ -129,9 +143,12 @@ export class Link {
 
   /** Writes the request in this very turn (W-70). Rejects with a MillraceError. */
   ask<Question, Answer>(api: Api<Question, Answer>, question: Question, how: AskHow): Promise<Reply<Answer>> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended ?? lost(this.name, 'it was closed'))
     const agreed = api.key === ApiVersionsKey ? api.max : this.#versions.get(api.key)
-    if (agreed === undefined) return Promise.reject(noVersion(this.name, api))
+    if (this.#ended !== undefined || agreed === undefined) {
+      how.onWritten?.()
+      const why = this.#ended === undefined ? noVersion(this.name, api) : this.#ended
+      return Promise.reject(why ?? lost(this.name, 'it was closed'))
+    }
     const version = Math.min(agreed, how.versionMax ?? agreed)
     const parts = api.encode(version, question)
     const correlation = this.#correlation
@@ -151,7 +168,7 @@ export class Link {
       this.#wire.write(head)
       const last = parts.length - 1
       for (let i = 0; i < last; i++) this.#wire.write(parts[i] as Buffer)
-      this.#wire.write(parts[last] as Buffer, how.onWritten)
+      this.#wire.write(parts[last] as Buffer, () => how.onWritten?.())
       this.#wire.uncork()
     })
   }
@@ -218,6 +235,11 @@ export class Link {
     this.end(lost(this.name, why, hint))
   }
 
+  /** Ends the link as lost, and has the broker read no more of it. */
+  reset(why: string): void {
+    this.end(lost(this.name, why), true)
+  }
+
   /** Closes when the open requests have ended. */
   async close(): Promise<void> {
     await this.drained()
@@ -228,7 +250,7 @@ export class Link {
   end(fault: MillraceError | null, reset = false): void {
     if (this.#ended !== undefined) return
     this.#ended = fault
-    if (reset && this.#wire.resetAndDestroy) this.#wire.resetAndDestroy()
+    if (reset && this.#wire.resetAndDestroy && !this.#wire.encrypted) this.#wire.resetAndDestroy()
     else this.#wire.destroy()
     this.#stopTick?.()
     this.#cancelAsk?.()

@@ -21,7 +21,12 @@ export type Security = {
 export const plainSecurity: Security = { tls: null, sasl: null }
 
 /** A socket that is logged in. From `handOver` on, what it reads goes to the link. */
-export type LoggedIn = { socket: net.Socket; sessionEndsAtMs: number | null; handOver(link: Link): void }
+export type LoggedIn = {
+  socket: net.Socket
+  sessionEndsAtMs: number | null
+  unsentBytes(): number
+  handOver(link: Link): void
+}
 
 type Opened = { socket: net.Socket; error: (Error & { code?: string }) | null; link: Link | null }
 
@@ -85,6 +90,7 @@ export async function login(how: {
   return {
     socket: opened.socket,
     sessionEndsAtMs: lifetimeMs > 0 ? startedMs + lifetimeMs : null,
+    unsentBytes: () => unsentBytes(opened.socket),
     handOver: link => {
       opened.link = link
       if (opened.socket.destroyed) link.failed(opened.error?.message ?? 'it was closed')
@@ -133,6 +139,15 @@ function open(
     if (link.open === 0 && opened.error === null) link.end(null)
     else link.failed(opened.error?.message ?? 'the broker closed it')
   })
+}
+
+/**
+ * What the system has not taken yet of the write under way. Node's public counts move only with whole writes, which may
+ * be megabytes; its own time-outs tell a slow peer from a dead one by this number. Without it they count alone.
+ */
+function unsentBytes(socket: net.Socket): number {
+  const { _handle: handle } = socket as unknown as { _handle: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
 }
 
 export function tlsOptions(host: string, given: NonNullable<Security['tls']>): tls.ConnectionOptions {

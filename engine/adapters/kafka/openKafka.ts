@@ -66,7 +66,7 @@ export function openKafka(
     clock,
   })
   const sources = new Map<string, Source>()
-  const sink = new Sink({ cluster, crc: crc32c })
+  const sink = new Sink({ cluster, crc: crc32c, account })
   const offsets = new Offsets(cluster)
   return {
     source(how: { isolation: Isolation; rack: string | null }): BatchSource {

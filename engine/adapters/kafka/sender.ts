@@ -9,7 +9,9 @@ import type { Endpoint } from './frames/api.ts'
 import { type ProduceAnswer, type ProducedPartition, type ProduceQuestion, produceApi } from './frames/produce.ts'
 import type { Link } from './link.ts'
 import type { Outgoing, SinkPartition } from './sinkPartition.ts'
+import type { MemoryAccount } from './slab.ts'
 import type { LinkSlot, SlotFault } from './slot.ts'
+import { WriteWatch } from './writeWatch.ts'
 
 type Pick = { partition: SinkPartition; entry: Outgoing; queue: SendQueue<Outgoing> }
 
@@ -17,6 +19,7 @@ type Pick = { partition: SinkPartition; entry: Outgoing; queue: SendQueue<Outgoi
 export class Sender {
   readonly broker: number
   readonly #slot: LinkSlot
+  readonly #writes: WriteWatch
   readonly #clock: Clock
   readonly #crc: Crc
   readonly #onEndpoints: (endpoints: Endpoint[]) => void
@@ -33,12 +36,19 @@ export class Sender {
 
   constructor(
     broker: number,
-    how: { clock: Clock; crc: Crc; onFault: (fault: SlotFault) => void; onEndpoints: (endpoints: Endpoint[]) => void },
+    how: {
+      clock: Clock
+      crc: Crc
+      account: MemoryAccount
+      onFault: (fault: SlotFault) => void
+      onEndpoints: (endpoints: Endpoint[]) => void
+    },
     slot: (tell: { onReady: () => void; onFault: (fault: SlotFault) => void }) => LinkSlot,
   ) {
     this.broker = broker
     this.#clock = how.clock
     this.#crc = how.crc
+    this.#writes = new WriteWatch(how)
     this.#onEndpoints = how.onEndpoints
     this.#slot = slot({ onReady: () => this.#soon(), onFault: how.onFault })
   }
@@ -75,6 +85,7 @@ export class Sender {
   close(): void {
     this.#cancelTimer?.()
     this.#active.clear()
+    this.#writes.close()
     this.#slot.close()
   }
 
@@ -136,10 +147,7 @@ export class Sender {
       const { batch } = entry
       this.#give(partition, entry)
       entry.writtenMs = now
-      if (batch instanceof FetchedBatch) {
-        batch.pin()
-        pinned.push(batch)
-      }
+      if (batch instanceof FetchedBatch) pinned.push(batch)
       const topicId = partition.topicId ?? ''
       const topic = topics.get(part.topic) ?? { topic: part.topic, topicId, partitions: [] }
       topic.partitions.push({ partition: part.partition, records: batch.bytes })
@@ -152,9 +160,7 @@ export class Sender {
     this.requests++
     if (this.#open++ === 0) this.#silentSinceMs = now
     const question = { transactionalId: null, timeoutMs: produceTimeoutMs, topics: [...topics.values()] }
-    const onWritten = () => {
-      for (const batch of pinned) batch.unpin()
-    }
+    const onWritten = this.#writes.began(link, pinned)
     link.ask(produceApi, question, { timeoutMs: produceTimeoutMs + produceGraceMs, onWritten }).then(
       reply => this.#answered(reply.answer, picks),
       () => {

@@ -9,6 +9,7 @@ import type { Endpoint } from './frames/api.ts'
 import { initProducerIdApi } from './frames/initProducerId.ts'
 import { Sender } from './sender.ts'
 import { type Identity, SinkLane, SinkPartition, sameTopic } from './sinkPartition.ts'
+import type { MemoryAccount } from './slab.ts'
 import { LinkSlot, troubleOf } from './slot.ts'
 
 /** A producer without transactions needs no time-out, but the field is there. */
@@ -21,6 +22,7 @@ const noTransactionTimeoutMs = 60_000
 export class Sink implements BatchSink {
   readonly #cluster: Cluster
   readonly #crc: Crc
+  readonly #account: MemoryAccount
   readonly #partitions = new Map<string, SinkPartition>()
   readonly #senders = new Map<number, Sender>()
   readonly #stopChange: () => void
@@ -33,9 +35,11 @@ export class Sink implements BatchSink {
   /** New producer ids after a fault (`millrace_kafka_producer_resets_total`). */
   producerResets = 0
 
-  constructor(how: { cluster: Cluster; crc: Crc }) {
+  /** `account`: that of the batches it is given; what is held for a broker that does not read is given back (W-32). */
+  constructor(how: { cluster: Cluster; crc: Crc; account: MemoryAccount }) {
     this.#cluster = how.cluster
     this.#crc = how.crc
+    this.#account = how.account
     this.#stopChange = how.cluster.onChange(() => this.#assignAll())
   }
 
@@ -178,6 +182,7 @@ export class Sink implements BatchSink {
       {
         clock,
         crc: this.#crc,
+        account: this.#account,
         onFault: () => this.#cluster.refreshSoon(),
         onEndpoints: endpoints => {
           this.#endpoints = endpoints

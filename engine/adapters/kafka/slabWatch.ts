@@ -2,6 +2,8 @@ import { slabBytes, slabCopyAfterMs } from '../../limits.ts'
 import type { FetchedBatch } from './fetchedBatch.ts'
 import type { MemoryAccount } from './slab.ts'
 
+type Slab = { bornMs: number; batches: FetchedBatch[] }
+
 /**
  * Slabs that are held for little: one slow partition must not hold 10 MiB for each of its batches. What has been held
  * longer than a second in a slab that is less than half in use is copied out (KAFKA-CLIENT W-32).
@@ -10,7 +12,7 @@ export class SlabWatch {
   readonly #account: MemoryAccount
   readonly #nowMs: () => number
   readonly #after: (ms: number, then: () => void) => () => void
-  #slabs: { bornMs: number; batches: FetchedBatch[] }[] = []
+  #slabs: Slab[] = []
   #cancel: (() => void) | null = null
 
   constructor(how: {
@@ -39,13 +41,25 @@ export class SlabWatch {
     this.#cancel = null
     const before = this.#nowMs() - slabCopyAfterMs
     this.#slabs = this.#slabs.filter(slab => {
-      const live = slab.batches.filter(batch => batch.live && batch.inSlab)
+      const live = inUse(slab)
       if (live.length === 0) return false
       const bytes = live.reduce((sum, batch) => sum + batch.bytes.length, 0)
       if (slab.bornMs > before || bytes >= slabBytes / 2) return true
-      // What the kernel still reads stays, and is looked at again in a second.
-      return live.filter(batch => !batch.copyOut(this.#account)).length > 0
+      this.#giveBack(slab)
+      return inUse(slab).length > 0
     })
     if (this.#slabs.length > 0) this.#cancel = this.#after(slabCopyAfterMs, () => this.#sweep())
   }
+
+  /** All or none: while the kernel reads one of them the slab stays, and a copy of another would only cost more. */
+  #giveBack(slab: Slab): void {
+    const live = inUse(slab)
+    const pinned = live.filter(batch => batch.pinned)
+    for (const batch of pinned) batch.want(() => this.#giveBack(slab))
+    if (pinned.length === 0) for (const batch of live) batch.copyOut(this.#account)
+  }
+}
+
+function inUse(slab: Slab): FetchedBatch[] {
+  return slab.batches.filter(batch => batch.live && batch.inSlab)
 }

@@ -57,6 +57,7 @@ export class FakeBrokers {
   readonly #caps: ReadonlyMap<number, number>
   readonly #connections = new Set<Connection>()
   readonly #down = new Set<number>()
+  readonly #deaf = new Set<number>()
   readonly #held = new Set<{ broker: number; api: string | null; later: (() => void)[] }>()
   #loseNext: Part | null = null
 
@@ -85,7 +86,8 @@ export class FakeBrokers {
         }
         const connection = new Connection(broker, this, () => this.#connections.delete(connection))
         const account = purpose === 'fetch' ? this.#account : null
-        const link = new Link(connection.wire, { name, clientId, clock: this.clock, account })
+        const unsentBytes = () => connection.wire.unsentBytes
+        const link = new Link(connection.wire, { name, clientId, clock: this.clock, account, unsentBytes })
         connection.wire.attach(link)
         link.agree(new Map(apis.map(api => [api.key, Math.min(api.max, this.#caps.get(api.key) ?? api.max)])))
         this.#connections.add(connection)
@@ -114,6 +116,24 @@ export class FakeBrokers {
       this.#held.delete(held)
       for (const go of held.later.splice(0)) go()
     }
+  }
+
+  deafen(broker: number): { take(bytes: number): void; heal(): void } {
+    this.#deaf.add(broker)
+    const take = (bytes: number) => {
+      for (const connection of [...this.#connections]) if (connection.broker === broker) connection.wire.take(bytes)
+    }
+    return {
+      take,
+      heal: () => {
+        this.#deaf.delete(broker)
+        take(Number.POSITIVE_INFINITY)
+      },
+    }
+  }
+
+  isDeaf(broker: number): boolean {
+    return this.#deaf.has(broker)
   }
 
   /** In the turn in which a client writes. */
@@ -222,7 +242,8 @@ class Connection {
   constructor(broker: number, brokers: FakeBrokers, onClosed: () => void) {
     this.broker = broker
     this.#brokers = brokers
-    this.wire = new FakeWire({ onRequest: frame => this.#take(frame), onClosed })
+    const isDeaf = () => brokers.isDeaf(broker)
+    this.wire = new FakeWire({ onRequest: frame => this.#take(frame), onClosed, isDeaf })
   }
 
   #take(frame: Buffer): void {

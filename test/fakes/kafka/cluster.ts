@@ -41,6 +41,11 @@ export type FakeKafka = KafkaCluster & {
   loseAnswer(part: Part): void
   /** Answers of a broker (to one API, such as `Produce`, or to all) are kept back until the given function is called. */
   holdAnswers(broker: number, api?: string | null): () => void
+  /**
+   * The kernel takes nothing of what is written to a broker, on old links and new ones, but `take` bytes of each when
+   * told to, until `heal`.
+   */
+  takesNothing(broker: number): { take(bytes: number): void; heal(): void }
   /** The next Fetch is over its quota: the client must be silent for so long (W-25). */
   throttleNextFetch(ms: number): void
   /** The next batch at or after the offset comes damaged, so many times. */
@@ -73,7 +78,7 @@ export function fakeKafka(how: {
   const bootstrap = [...Array(state.brokers).keys()].map(id => ({ host: 'fake', port: firstPort + id }))
   const cluster = new Cluster({ name, bootstrap, advertised: new Map(), connect: brokers.connect, clock, chance })
   const sources = new Map<string, Source>()
-  const sink = new Sink({ cluster, crc: crc32c })
+  const sink = new Sink({ cluster, crc: crc32c, account })
   const offsets = new Offsets(cluster)
   const vices = vicesOf(state, brokers)
   return {
@@ -132,6 +137,7 @@ function vicesOf(state: FakeState, brokers: FakeBrokers) {
       void brokers.produceFaults.push({ part, code, taken }),
     loseAnswer: (part: Part) => brokers.loseNext(part),
     holdAnswers: (broker: number, api: string | null = null) => brokers.hold(broker, api),
+    takesNothing: (broker: number) => brokers.deafen(broker),
     throttleNextFetch(ms: number) {
       state.throttleNextFetchMs = ms
       state.changed()

@@ -5,6 +5,8 @@ import type { Link, Wire } from '../../../engine/adapters/kafka/link.ts'
  * A connection in memory. Requests come out whole and copied, as a kernel copies them; responses go in as through
  * Node's `onread`, in pieces of at most `pieceBytes`, and not while the link wants none. Like Node it asks for the next
  * buffer as soon as it has given the last, so after a pause it writes to one that was asked for before the pause.
+ * While it `isDeaf` nothing is taken of what is written but by `take`: the bytes are read where they lie, and one
+ * callback comes for all that waits, as from a kernel.
  */
 export class FakeWire implements Wire {
   readonly #onRequest: (frame: Buffer) => void
@@ -13,6 +15,8 @@ export class FakeWire implements Wire {
   #link: Link | null = null
   #target: Buffer | null = null
   #out: Buffer[] = []
+  readonly #isDeaf: () => boolean
+  #untaken: { bytes: Buffer; done: ((error?: Error | null) => void) | undefined }[] = []
   readonly #in: Buffer[] = []
   #reading = true
   #pumping = false
@@ -22,9 +26,15 @@ export class FakeWire implements Wire {
     return !this.#reading
   }
 
-  constructor(how: { onRequest: (frame: Buffer) => void; onClosed?: () => void; pieceBytes?: number }) {
+  constructor(how: {
+    onRequest: (frame: Buffer) => void
+    onClosed?: () => void
+    pieceBytes?: number
+    isDeaf?: () => boolean
+  }) {
     this.#onRequest = how.onRequest
     this.#onClosed = how.onClosed ?? (() => {})
+    this.#isDeaf = how.isDeaf ?? (() => false)
     this.#pieceBytes = how.pieceBytes ?? 256 * 1024
   }
 
@@ -35,10 +45,38 @@ export class FakeWire implements Wire {
   cork(): void {}
 
   write(bytes: Buffer, done?: (error?: Error | null) => void): boolean {
-    if (this.closed) return false
+    if (this.closed) {
+      if (done) queueMicrotask(() => done(new Error('closed')))
+      return false
+    }
+    if (this.#isDeaf() || this.#untaken.length > 0) {
+      this.#untaken.push({ bytes, done })
+      return false
+    }
     this.#out.push(Buffer.from(bytes))
     if (done) queueMicrotask(() => done())
     return true
+  }
+
+  get unsentBytes(): number {
+    return this.#untaken.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  }
+
+  /** The kernel takes so many bytes of what waits. */
+  take(bytesMax: number): void {
+    let left = bytesMax
+    for (const one of this.#untaken) {
+      const taken = one.bytes.subarray(0, Math.min(left, one.bytes.length))
+      this.#out.push(Buffer.from(taken))
+      one.bytes = one.bytes.subarray(taken.length)
+      left -= taken.length
+    }
+    if (this.unsentBytes === 0) this.#untakenDone(null)
+    this.uncork()
+  }
+
+  #untakenDone(error: Error | null): void {
+    for (const { done } of this.#untaken.splice(0)) if (done) queueMicrotask(() => done(error))
   }
 
   uncork(): void {
@@ -60,6 +98,7 @@ export class FakeWire implements Wire {
   destroy(): void {
     if (this.closed) return
     this.closed = true
+    this.#untakenDone(new Error('closed'))
     this.#in.length = 0
     this.#onClosed()
   }
