@@ -5,6 +5,7 @@ import type { FlowEvent } from '../../engine/flow/event.ts'
 import { noOverlay } from '../../engine/flow/overlay.ts'
 import { kinds } from '../../engine/kinds.ts'
 import { mirrorSpec } from '../../engine/mirror/spec.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import type { FlowWords } from './runFile.ts'
 
@@ -12,7 +13,7 @@ import type { FlowWords } from './runFile.ts'
 export function soloOf(
   flow: string,
   words: FlowWords,
-  how: { east: KafkaCluster; west: KafkaCluster; stop: AbortSignal; tell?: (event: FlowEvent) => void },
+  how: { east: KafkaCluster; west: KafkaCluster; stop: AbortSignal; clock?: Clock; tell?: (event: FlowEvent) => void },
 ): Solo {
   const { mirror: kind } = kinds
   if (!kind) throw new Error('no mirror')
@@ -21,7 +22,7 @@ export function soloOf(
   return startSolo(new Map([[flow, { kind, spec, overlay: noOverlay }]]), {
     kafka: cluster => (cluster === 'east' ? how.east : how.west),
     untilEnd: false,
-    clock: machineClock(),
+    clock: how.clock ?? machineClock(),
     chance: Math.random,
     codec,
     crc: crc32c,
