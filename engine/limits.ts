@@ -93,6 +93,8 @@ export const joinedBatchBytesMax = 4_096
 export const joinBytesMax = 131_072
 /** Fewer in a row go as they came. */
 export const joinBatchesMin = 8
+/** Keys and values that are opened to be joined; more go as they came. */
+export const joinRecordsBytesMax = 4 * 1024 * 1024
 /** A batch that the destination calls damaged is read and sent again so often (M-47). */
 export const damagedTriesMax = 3
 /** On a stop, what is under way may take so long; the rest of the stop is for the last commit. */

@@ -1,3 +1,4 @@
+import { headerBytes, nextOffset, readHeader } from '../batch/header.ts'
 import { MillraceError } from '../errors.ts'
 import { pause } from '../flow/pause.ts'
 import { outOfRange, type Placed, type PositionEvent } from '../flow/position.ts'
@@ -19,8 +20,11 @@ export async function jump(run: Run, answer: Obstacle, signal: AbortSignal): Pro
   const at = `${unit.part.topic}/${unit.part.partition}`
   if (answer.is === 'corrupt') {
     const sums = `CRC ${answer.found.toString(16)} found, ${answer.computed.toString(16)} computed`
-    throw new MillraceError('batch-corrupt', `${at} at source offset ${answer.offset}: ${sums}`, {
-      hint: 'let another replica of the source lead, or skip the batch',
+    // The checkpoint stands there, and a skip must name it; where the batch begins and ends its damaged header says.
+    const { position } = unit.window
+    const last = answer.bytes.length < headerBytes ? '' : `, up to offset ${nextOffset(readHeader(answer.bytes)) - 1n}`
+    throw new MillraceError('batch-corrupt', `${at} at source offset ${position}: ${sums}`, {
+      hint: `let another replica of the source lead, or skip the batch${last}`,
     })
   }
   if (answer.is === 'too-old') {

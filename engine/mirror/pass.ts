@@ -1,11 +1,13 @@
 import type { BatchVerdict } from '../batch/aborted.ts'
+import type { Codec } from '../batch/codec.ts'
 import { compressed } from '../batch/compress.ts'
+import { encode } from '../batch/encode.ts'
 import { codecOf, type Header, nextOffset } from '../batch/header.ts'
-import { piecesOf, type TooLarge } from '../batch/pieces.ts'
+import { piecesOf } from '../batch/pieces.ts'
 import { type KafkaRecord, records } from '../batch/records.ts'
 import { MillraceError } from '../errors.ts'
 import { opened, stepOver } from '../flow/window.ts'
-import { joinBatchesMin, joinBytesMax } from '../limits.ts'
+import { joinBatchesMin, joinBytesMax, joinRecordsBytesMax } from '../limits.ts'
 import type { Batch, Stream } from '../ports/kafka.ts'
 import type { BatchPath } from './counts.ts'
 import { batchPlan } from './decide/batchPlan.ts'
@@ -36,13 +38,12 @@ export function pass(on: Passing, batch: Batch, verdict: BatchVerdict): void {
   switch (plan.do) {
     case 'raw':
       return send(on, batch, spanOf(unit, header, 'raw'))
-    case 'compress':
-      // Without the codec that is asked for, nothing is compressed.
-      return sendMade(
-        on,
-        compressed(batch.bytes, codecNameOf(compression, header), ctx.codec),
-        spanOf(unit, header, 'compress'),
-      )
+    case 'compress': {
+      const bytes = compressed(batch.bytes, codecNameOf(compression, header), ctx.codec)
+      // What a codec cannot press comes out larger: it fits as it is, or would be refused for ever.
+      if (unit.bytesMax !== null && bytes.length > unit.bytesMax) return send(on, batch, spanOf(unit, header, 'raw'))
+      return sendMade(on, bytes, spanOf(unit, header, 'compress'))
+    }
     case 'recode':
     case 'split':
       return remake(on, batch)
@@ -80,20 +81,44 @@ export function passSmall(on: Passing): void {
   if (batches.length === 0) return
   on.small = []
   on.smallBytes = 0
-  const { unit, ctx } = on.run
-  if (batches.length < joinBatchesMin) {
+  const { unit } = on.run
+  const bytes = batches.length < joinBatchesMin ? null : joined(on, batches)
+  if (bytes === null) {
     for (const batch of batches) send(on, batch, spanOf(unit, batch.header, 'raw'))
     return
   }
-  const first = batches[0] as Batch
-  const last = batches.at(-1) as Batch
-  const all = batches.flatMap(batch => openedRecords(on, batch))
-  const how = { codec: codecOf(first.header.attributes) ?? 'none', bytesMax: null }
-  const [piece] = piecesOf(all, how, ctx.codec, ctx.crc).pieces
-  if (!piece) return
-  const newest = batches.reduce((ms, { header }) => Math.max(ms, Number(header.maxTimestamp)), 0)
-  const end = spanOf(unit, last.header, 'join')
-  sendMade(on, piece.bytes, { ...end, from: spanOf(unit, first.header, 'join').from, newestMs: newest })
+  const { from } = spanOf(unit, (batches[0] as Batch).header, 'join')
+  const newestMs = batches.reduce((ms, { header }) => Math.max(ms, Number(header.maxTimestamp)), 0)
+  sendMade(on, bytes, { ...spanOf(unit, (batches.at(-1) as Batch).header, 'join'), from, newestMs })
+}
+
+/** Null: they go as they came. One that cannot be opened must not keep its neighbours, nor be named in their place. */
+function joined(on: Passing, batches: readonly Batch[]): Buffer | null {
+  const { unit, ctx } = on.run
+  const all: KafkaRecord[] = []
+  let bytes = 0
+  for (const batch of batches) {
+    const found = recordsOrNull(batch, ctx.codec)
+    if (found === null) return null
+    for (const record of found) {
+      all.push(record)
+      bytes += (record.key?.length ?? 0) + (record.value?.length ?? 0)
+    }
+    // A few bytes may be megabytes when they are opened.
+    if (bytes > joinRecordsBytesMax) return null
+  }
+  const name = codecOf((batches[0] as Batch).header.attributes) ?? 'none'
+  const made = encode(all, { codec: name, transactional: false }, ctx.codec, ctx.crc)
+  // Another level of the same codec may press less.
+  return made.length > (unit.bytesMax ?? made.length) ? null : made
+}
+
+function recordsOrNull(batch: Batch, codec: Codec): KafkaRecord[] | null {
+  try {
+    return records(batch, codec)
+  } catch {
+    return null
+  }
 }
 
 /** Decoded and encoded again (M-35), in as many pieces as the destination's limit asks for (M-37). */
@@ -103,14 +128,12 @@ function remake(on: Passing, batch: Batch): void {
   const kept = openedRecords(on, batch).filter(record => record.offset >= unit.window.position)
   if (kept.length === 0) return stepOver(unit.window, nextOffset(header), header.partitionLeaderEpoch)
   const how = { codec: codecNameOf(ctx.compression, header), bytesMax: unit.bytesMax }
-  const { pieces, tooLarge } = piecesOf(kept, how, ctx.codec, ctx.crc)
+  const pieces = piecesOf(kept, how, ctx.codec, ctx.crc)
   const whole = spanOf(unit, header, pieces.length > 1 ? 'split' : 'recode')
-  for (const [i, piece] of pieces.entries()) {
-    const next = pieces[i + 1]?.from ?? tooLarge?.offset ?? whole.next
-    const from = i === 0 ? whole.from : piece.from
-    sendMade(on, piece.bytes, { ...whole, from, next })
+  for (const [i, { bytes, from }] of pieces.entries()) {
+    // A piece begins at a record: the offset of one that is refused alone is exact.
+    sendMade(on, bytes, { ...whole, from, next: pieces[i + 1]?.from ?? whole.next })
   }
-  if (tooLarge) throw tooLargeError(unit, tooLarge)
 }
 
 function codecNameOf(compression: Run['ctx']['compression'], header: Header) {
@@ -122,10 +145,15 @@ function openedRecords({ run }: Passing, batch: Batch): KafkaRecord[] {
   try {
     return records(batch, run.ctx.codec)
   } catch (cause) {
-    const { part } = run.unit
-    const at = `${part.topic}/${part.partition} at source offset ${batch.header.baseOffset}`
-    const message = `${at}: the batch cannot be opened: ${(cause as Error).message}`
-    throw new MillraceError('batch-corrupt', message, { cause })
+    const { part, window } = run.unit
+    const next = nextOffset(batch.header)
+    const { baseOffset, partitionLeaderEpoch } = batch.header
+    // The checkpoint stands at just what is named, so that a skip of it can be meant.
+    if (window.position < baseOffset) stepOver(window, baseOffset, partitionLeaderEpoch)
+    const at = `${part.topic}/${part.partition} at source offset ${window.position}`
+    const message = `${at}: the batch up to offset ${next - 1n} cannot be opened: ${(cause as Error).message}`
+    const hint = `it was written like that; what is lost without it: ${next - window.position} offsets from there on`
+    throw new MillraceError('batch-corrupt', message, { cause, hint })
   }
 }
 
@@ -153,7 +181,8 @@ function send({ run, readMs }: Passing, batch: Batch, span: Span): void {
   const records = batch.header.recordsCount
   const sent: Sent = {
     ...span,
-    fromEpoch: window.epoch,
+    // Behind a hole the batch before is another's, whose epoch may end before it.
+    fromEpoch: span.from === window.position ? window.epoch : span.epoch,
     acked: false,
     later: null,
     records,
@@ -162,10 +191,4 @@ function send({ run, readMs }: Passing, batch: Batch, span: Span): void {
   }
   opened(window, sent)
   run.lane.send(batch, sent)
-}
-
-function tooLargeError(unit: Unit, { offset, bytes }: TooLarge): MillraceError {
-  const { part, destination, bytesMax } = unit
-  const message = `${part.topic}/${part.partition} at source offset ${offset}: one record alone makes a batch of ${bytes} bytes, and ${destination.topic} takes ${bytesMax}`
-  return new MillraceError('record-too-large', message, { hint: 'raise max.message.bytes of the destination topic' })
 }

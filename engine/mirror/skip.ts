@@ -26,11 +26,14 @@ export function skipper(ctx: WorkerContext): (unit: Unit) => void {
       const hint = `skips: {${topic}: {${partition}: [${failing}, 1]}}, when that record may be lost`
       return ctx.tell({ code: 'conflict', message, hint, topic, partition, offset: failing })
     }
-    // The records are nobody's before them, so the source is asked for no epoch.
-    restart(unit.window, { offset: to, epoch: -1 })
-    unit.counts.skippedOperator += skip.records
+    // Beyond the end of the log there is nothing to leave out: a position there would be taken for a cut log.
+    const { end } = unit.counts
+    const at = end !== null && end > failing && end < to ? end : to
+    // What is before it was not read, so the source is asked for no epoch.
+    restart(unit.window, { offset: at, epoch: -1 })
+    unit.counts.skippedOperator += Number(at - failing)
     unit.fault = null
-    const message = `${name}: offsets ${skip.offset} to ${to - 1n} are left out, as somebody has said`
-    ctx.tell({ code: 'skipped', message, topic, partition, from: skip.offset, to })
+    const message = `${name}: offsets ${failing} to ${at - 1n} are left out, as somebody has said`
+    ctx.tell({ code: 'skipped', message, topic, partition, from: failing, to: at })
   }
 }

@@ -15,15 +15,23 @@ export function notStanding(): Standing {
   return { checkpoint: -1n, lastStable: null, heldSinceMs: null, stillSinceMs: null }
 }
 
+/** A unit that begins again has not stood while it did not run. */
+export function standsNoLonger(unit: Unit): void {
+  Object.assign(unit.standing, notStanding())
+}
+
 /** Called each second of a unit that runs. */
 export function noteStanding(unit: Unit, nowMs: number): void {
   const { standing, counts } = unit
   const checkpoint = checkpointOf(unit.window)
   const { lastStable, end } = counts
-  const isHeld = lastStable !== null && end !== null && lastStable < end && standing.lastStable === lastStable
-  const isStill = lastStable !== null && checkpoint < lastStable && standing.checkpoint === checkpoint
-  standing.heldSinceMs = isHeld ? (standing.heldSinceMs ?? nowMs) : null
-  standing.stillSinceMs = isStill ? (standing.stillSinceMs ?? nowMs) : null
+  const isHeld = lastStable !== null && end !== null && lastStable < end
+  const isStill = lastStable !== null && checkpoint < lastStable
+  // What has moved since the last look stands from now on.
+  const heldSinceMs = standing.lastStable === lastStable ? standing.heldSinceMs : null
+  const stillSinceMs = standing.checkpoint === checkpoint ? standing.stillSinceMs : null
+  standing.heldSinceMs = isHeld ? (heldSinceMs ?? nowMs) : null
+  standing.stillSinceMs = isStill ? (stillSinceMs ?? nowMs) : null
   standing.lastStable = lastStable
   standing.checkpoint = checkpoint
 }

@@ -6,7 +6,7 @@ import { noteLatency } from './counts.ts'
 import { jump } from './jump.ts'
 import { resume, untilResumed } from './park.ts'
 import { type Passing, pass, passSmall } from './pass.ts'
-import { afterFailure, fail, giveUpOpen } from './refused.ts'
+import { afterFailure, fail, giveUpOpen, letGoRefused } from './refused.ts'
 import { beginRun, type CopyContext, drained, endRun, type Run, type Sent, type Unit, wantsMore } from './run.ts'
 
 /**
@@ -21,6 +21,7 @@ export async function copyPartition(unit: Unit, ctx: CopyContext): Promise<void>
     try {
       obstacle = await copy(run)
     } finally {
+      letGoRefused(run)
       endRun(run)
       giveUpOpen(unit)
     }
@@ -109,7 +110,13 @@ function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): voi
     passSmall(on)
   } finally {
     for (const batch of batches) batch.release()
+    noteMoved(run.unit)
   }
+}
+
+/** A fault is over when the checkpoint has passed it, also by what is skipped. */
+function noteMoved(unit: Unit): void {
+  if (unit.fault !== null && checkpointOf(unit.window) > unit.fault.offset) unit.fault = null
 }
 
 /** In the turn of the answer: it only notes (W-72). */
@@ -126,6 +133,6 @@ function noteOutcome(run: Run, outcome: Outcome<Sent>): void {
   counts.recordAgeMs = ctx.clock.wallMs() - sent.newestMs
   unit.destinationNext = outcome.baseOffset === null ? null : outcome.baseOffset + BigInt(sent.records)
   noteLatency(ctx.latency, ctx.clock.nowMs() - sent.readMs)
-  if (unit.fault !== null && checkpointOf(unit.window) > unit.fault.offset) unit.fault = null
+  noteMoved(unit)
   if (run.parked !== null && run.lane.trouble() === null) resume(run)
 }

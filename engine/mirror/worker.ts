@@ -14,7 +14,7 @@ import { placer } from './placer.ts'
 import type { CopyContext, Unit } from './run.ts'
 import { skipper } from './skip.ts'
 import type { MirrorSpec } from './spec.ts'
-import { noteStanding } from './standing.ts'
+import { noteStanding, standsNoLonger } from './standing.ts'
 import { troubleTeller } from './troubles.ts'
 import { copyPartition } from './unit.ts'
 
@@ -86,7 +86,8 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
       throw caught
     } finally {
       abort.end()
-      if (one.stop.aborted && !(await checkpoints.settle(unit, one.abort))) whole = false
+      // Also of one that failed: it may be stopped while it waits for its next try, and would repeat what it has copied.
+      if (!(await checkpoints.settle(unit, one.abort)) && one.stop.aborted) whole = false
     }
   }
 
@@ -109,6 +110,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
 function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number): void {
   units.set(name, unit)
   if (!unit.held) unit.ownedSinceMs = nowMs
+  standsNoLonger(unit)
   // A limit that was raised is found out anew.
   unit.bytesMax = null
   unit.held = true

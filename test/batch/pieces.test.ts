@@ -25,8 +25,7 @@ const opened = (bytes: Buffer) => records({ header: readHeader(bytes), bytes }, 
 
 describe('records cut into batches below a limit', () => {
   it('MIRROR 6: ten records of 300 bytes below 1,000 make pieces of 3, 3, 3 and 1, the first of 988 bytes', () => {
-    const { pieces, tooLarge } = piecesOf(of(10, 300), { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
-    assert.equal(tooLarge, null)
+    const pieces = piecesOf(of(10, 300), { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
     assert.deepEqual(
       pieces.map(piece => piece.records),
       [3, 3, 3, 1],
@@ -43,18 +42,31 @@ describe('records cut into batches below a limit', () => {
     )
   })
 
-  it('a record that is too large alone ends the cut, with its offset and size; those before it are there', () => {
+  it('a record that is too large alone is a piece of its own, and those before and behind it are not', () => {
     const all = of(5, 300)
     const large = all[3]
     assert.ok(large)
     large.value = Buffer.alloc(2_000)
-    const { pieces, tooLarge } = piecesOf(all, { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
+    const pieces = piecesOf(all, { codec: 'none', bytesMax: 1_000 }, codec, crc32c)
     assert.deepEqual(
-      pieces.map(piece => piece.next),
-      [103n],
+      pieces.map(piece => [piece.from, piece.next, piece.bytes.length > 1_000]),
+      [
+        [100n, 103n, false],
+        [103n, 104n, true],
+        [104n, 105n, false],
+      ],
     )
-    assert.equal(tooLarge?.offset, 103n)
-    assert.ok((tooLarge?.bytes ?? 0) > 2_000)
+  })
+
+  it('a batch of many pieces is not encoded whole for each of them', () => {
+    let encodedBytes = 0
+    const counting = (bytes: Uint8Array) => {
+      encodedBytes += bytes.length
+      return crc32c(bytes)
+    }
+    const pieces = piecesOf(of(1_000, 300), { codec: 'none', bytesMax: 1_000 }, codec, counting)
+    assert.equal(pieces.length, 334)
+    assert.ok(encodedBytes < 10 * 300 * 1_000, `${encodedBytes}`)
   })
 
   it('every record comes back, in order, each piece is within the limit, and one more would not have fitted', () => {
@@ -62,15 +74,14 @@ describe('records cut into batches below a limit', () => {
     fc.assert(
       fc.property(recordsArbitrary, codecNames, fc.integer({ min: 100, max: 600 }), (some, name, bytesMax) => {
         const all: KafkaRecord[] = some.map((record, i) => ({ ...record, offset: 100n + BigInt(i) }))
-        const { pieces, tooLarge } = piecesOf(all, { codec: name, bytesMax }, codec, crc32c)
+        const pieces = piecesOf(all, { codec: name, bytesMax }, codec, crc32c)
         const back = pieces.flatMap(piece => opened(piece.bytes))
-        const whole = tooLarge ? all.filter(record => record.offset < tooLarge.offset) : all
         const bare = (record: KafkaRecord) => ({ ...record, offset: 0n })
-        assert.deepEqual(back.map(bare), whole.map(bare))
+        assert.deepEqual(back.map(bare), all.map(bare))
         for (const [i, piece] of pieces.entries()) {
-          assert.ok(piece.bytes.length <= bytesMax)
+          assert.ok(piece.bytes.length <= bytesMax || piece.records === 1)
           const more = all.slice(all.findIndex(r => r.offset === piece.from)).slice(0, piece.records + 1)
-          if (name === 'none' && (i < pieces.length - 1 || tooLarge)) {
+          if (name === 'none' && i < pieces.length - 1) {
             assert.ok(encode(more, { codec: name, transactional: false }, codec, crc32c).length > bytesMax)
           }
         }

@@ -8,8 +8,12 @@ export type RefusedFacts = {
   offset: bigint
   records: number
   bytes: number
+  /** What the destination says that it takes; null = not known. */
+  limitBytes: number | null
   /** It was made of several small batches (M-38). */
   isJoined: boolean
+  /** Its records section was compressed on the way, which may have made it larger. */
+  isCompressed: boolean
   /** How often the destination has called a batch at this offset damaged. */
   damagedTries: number
   topic: string
@@ -23,8 +27,9 @@ export function afterRefused(facts: RefusedFacts): AfterRefused {
   const { code, offset, topic, partition } = facts
   const at = `${topic}/${partition} at source offset ${offset}`
   const text = facts.message === null || facts.message === '' ? `Kafka's error ${code}` : `${facts.message} (${code})`
+  if (code === 2 && facts.damagedTries < damagedTriesMax) return 'again'
+  if (code !== 100 && facts.isJoined) return 'alone'
   if (code === 2) {
-    if (facts.damagedTries < damagedTriesMax) return 'again'
     const hint = 'the batch is whole at the source: look at the network between us and the destination'
     return { code: 'batch-corrupt', message: `${at}: the destination finds the batch damaged: ${text}`, hint }
   }
@@ -36,11 +41,11 @@ export function afterRefused(facts: RefusedFacts): AfterRefused {
       hint: 'stop, decide where to go on, then set or delete the offsets of the flow',
     }
   }
-  if (facts.isJoined) return 'alone'
-  if ((code === 10 || code === 18) && facts.records > 1) return 'split'
   if (code === 10 || code === 18) {
-    const message = `${at}: one record of ${facts.bytes} bytes is larger than the destination accepts: ${text}`
-    return { code: 'record-too-large', message, hint: hints[10] ?? null }
+    if (facts.records > 1 || facts.isCompressed) return 'split'
+    const limit = facts.limitBytes === null ? 'the destination accepts' : `the ${facts.limitBytes} that it may be`
+    const message = `${at}: one record alone makes a batch of ${facts.bytes} bytes, more than ${limit}: ${text}`
+    return { code: 'record-too-large', message, hint: hints[code] ?? null }
   }
   const message = `${at}: the destination refuses a batch of ${facts.records} records, ${facts.bytes} bytes: ${text}`
   return { code: 'batch-refused', message, hint: hints[code] ?? null }

@@ -62,7 +62,8 @@ function take(
   const i = brokers.produceFaults.findIndex(f => f.part.topic === topic.topic && f.part.partition === partition)
   const fault = i < 0 ? null : brokers.produceFaults.splice(i, 1)[0]
   if (fault && !fault.taken) return { partition, error: fault.code, baseOffset: -1n, leader: null }
-  const answer = place.log.produce(bytes)
+  const bytesMax = Number(topic.configs.get('max.message.bytes') ?? Number.POSITIVE_INFINITY)
+  const answer = bytes.length > bytesMax ? { error: 10, baseOffset: -1n } : place.log.produce(bytes)
   if (fault) return { partition, error: fault.code, baseOffset: -1n, leader: null }
   return { partition, ...answer, leader: null }
 }

@@ -8,7 +8,9 @@ const facts: RefusedFacts = {
   offset: 50n,
   records: 10,
   bytes: 3_151,
+  limitBytes: null,
   isJoined: false,
+  isCompressed: false,
   damagedTries: 0,
   topic: 'orders',
   partition: 3,
@@ -33,6 +35,8 @@ test('the number and the size of the batch tell the code', () => {
   assert.equal(codeOf({ code: 10, records: 1 }), 'record-too-large')
   assert.equal(codeOf({ code: 18, records: 1 }), 'record-too-large')
   assert.equal(codeOf({ code: 10 }), 'split')
+  // It may fit as it came.
+  assert.equal(codeOf({ code: 10, records: 1, isCompressed: true }), 'split')
   assert.equal(codeOf({ code: 18 }), 'split')
   assert.equal(codeOf({ code: 10, isJoined: true }), 'alone')
   assert.equal(codeOf({ code: 32, isJoined: true }), 'alone')
@@ -41,4 +45,14 @@ test('the number and the size of the batch tell the code', () => {
   assert.equal(codeOf({ code: 100 }), 'destination-recreated')
   assert.equal(codeOf({ code: 2, damagedTries: 2 }), 'again')
   assert.equal(codeOf({ code: 2, damagedTries: 3 }), 'batch-corrupt')
+  assert.equal(codeOf({ code: 2, damagedTries: 2, isJoined: true }), 'again')
+  assert.equal(codeOf({ code: 2, damagedTries: 3, isJoined: true }), 'alone')
+  assert.equal(codeOf({ code: 100, isJoined: true }), 'destination-recreated')
+})
+
+test('one record that is too large is named with its offset, its size and the limit', () => {
+  const after = afterRefused({ ...facts, code: 10, message: null, records: 1, bytes: 3_151, limitBytes: 1_000 })
+  assert.ok(typeof after === 'object')
+  assert.match(after.message, /orders\/3 at source offset 50: one record .* 3151 bytes, more than the 1000 /)
+  assert.match(String(after.hint), /max\.message\.bytes/)
 })
