@@ -4,12 +4,15 @@ import { soak } from '../../bench/soak/run.ts'
 import { memoryBytesMax } from '../../engine/limits.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { audit, numberedBatch } from '../../rig/audit.ts'
+import { deleteRecords } from '../../rig/deleteRecords.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { want } from '../../rig/part.ts'
 import { kafkaClient } from './kafkajs.ts'
 import { measured, millrace } from './millrace.ts'
+import { checkpointsOf, write as numbers, untilEnd } from './mirrorPlaces.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { runFlow, stopped, summaryTopics } from './runFile.ts'
 
 const longestMs = 180_000
 const away = () => new Promise(resolve => setTimeout(resolve, 20_000))
@@ -73,6 +76,56 @@ describe('the mirror under faults', live, () => {
     for (const found of await audit(far, topic, [each, each, each, each], signal)) {
       assert.deepEqual([found.records, found.lost, found.repeated, found.outOfOrder], [each, 0, 0, 0])
     }
+  })
+
+  test('MIRROR 15: what the source deleted before it was read is an event and a count, once; with gaps: stop nothing is copied', async t => {
+    const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
+    const topic = 'm15'
+    const part = { topic, partition: 0 }
+    const west = openPlain('west', set.west.bootstrap)
+    t.after(() => west.close())
+    for (const cluster of [east, west, far]) await cluster.admin.createTopic(topic, 1)
+    const flags = [
+      'mirror',
+      '--from',
+      set.east.bootstrap,
+      '--to',
+      set.west.bootstrap,
+      '--topics',
+      topic,
+      '--name',
+      topic,
+    ]
+    const copy = async () => {
+      const ended = await millrace([...flags, '--until-end'], signal).ended
+      assert.equal(ended.code, 0, ended.stderr)
+      const gaps = ended.lines.filter(line => line['code'] === 'source-gap')
+      const [of] = summaryTopics(ended)
+      return { gaps: gaps.map(({ from, to }) => [Number(from), Number(to)]), of }
+    }
+    const stopping = { topics: { names: [topic] }, gaps: 'stop' }
+    const strict = () => runFlow('m15-stop', stopping, { east: set.east, west: set.parts.far.address, signal })
+    await numbers(east, part, [0, 50], signal)
+    assert.deepEqual((await copy()).gaps, [])
+    const before = await strict()
+    await untilEnd(far, part, 50, signal)
+    assert.equal(await stopped(before), 0)
+
+    await numbers(east, part, [50, 300], signal)
+    await deleteRecords(set.east.bootstrap, part, 200n)
+    const second = await copy()
+    assert.deepEqual(second.gaps, [[50, 200]])
+    assert.deepEqual([second.of?.['records'], second.of?.['gapRecords']], [100, 150])
+    await untilEnd(west, part, 150, signal)
+    const third = await copy()
+    assert.deepEqual([third.gaps, third.of?.['records']], [[], 0])
+
+    const after = await strict()
+    const event = await after.line(line => line.type === 'event' && line['code'] === 'source-gap')
+    assert.equal(event['state'], 'error')
+    await stopped(after)
+    await untilEnd(far, part, 50, signal)
+    assert.equal((await checkpointsOf(east, 'm15-stop', signal)).get(`${topic}/0`), 50)
   })
 
   test('a stop while the destination topic is gone ends with 0, and its checkpoint stands before what was not taken', async t => {
