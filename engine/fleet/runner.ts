@@ -66,7 +66,8 @@ export function startRunner(how: {
       }
       how.changed()
       await pause(how.clock, backOffMs(unitBackOff, tries, how.chance), AbortSignal.any([stop, hurryOf(slot)]))
-      if (stop.aborted) break
+      // Where it begins without a checkpoint is the leader's to say (M-70): it must be free for that.
+      if (stop.aborted || fault.code === 'checkpoint-lost') break
     }
     remove(unit)
   }
