@@ -122,7 +122,10 @@ async function disturbed(plan: ChurnPlan, all: Disturbed): Promise<void> {
   const { east, west, lives, mirrors, counts, of, say } = all
   const time = AbortSignal.any([AbortSignal.timeout(plan.seconds * 1_000), all.signal])
   const lines = [east, west].flatMap(cluster =>
-    cluster.proxies.map((proxy, i) => spoilLine(proxy, of(`line ${cluster.name} ${i}`), counts.faults, time)),
+    cluster.proxies.map((proxy, i) => {
+      const chance = of(`line ${cluster.name} ${i}`)
+      return spoilLine(proxy, { lines: cluster.proxies.length, chance, counts: counts.faults, signal: time })
+    }),
   )
   const restart = async (cluster: RigKafka, chance: () => number) => {
     const one = cluster.brokers[between(chance, 0, cluster.brokers.length - 1)]

@@ -12,16 +12,18 @@ export function noFaults(): FaultCounts {
 
 const names: FaultName[] = ['cut', 'cut', 'cutAfterBytes', 'stall', 'blackHole', 'slow', 'refuse']
 
-/** One fault after another on one proxy, with quiet between, until the signal; then the line is clean. */
+/**
+ * One fault after another on one proxy, with quiet between, until the signal; then the line is clean. `lines`: so many
+ * of a cluster are spoiled side by side, each the less often, or nothing would ever get through all of them.
+ */
 export async function spoilLine(
   proxy: FaultProxy,
-  chance: () => number,
-  counts: FaultCounts,
-  signal: AbortSignal,
+  how: { lines: number; chance: () => number; counts: FaultCounts; signal: AbortSignal },
 ): Promise<void> {
+  const { lines, chance, counts, signal } = how
   try {
     for (;;) {
-      await delay(between(chance, 1_500, 6_000), undefined, { signal })
+      await delay(lines * between(chance, 1_500, 6_000), undefined, { signal })
       const name = names[between(chance, 0, names.length - 1)] as FaultName
       counts[name]++
       await spoil(proxy, name, chance, signal)
