@@ -15,7 +15,7 @@ export type OpenTransaction = {
 /** A transactional producer of kafkajs: not our own client, so that both are tested. */
 export type TransactionalProducer = { begin(): Promise<OpenTransaction>; close(): Promise<void> }
 
-async function transactionalProducer(bootstrap: string, to: Part, id: string): Promise<TransactionalProducer> {
+export async function transactionalProducer(bootstrap: string, to: Part, id: string): Promise<TransactionalProducer> {
   const kafka = new kafkajs.Kafka({ brokers: bootstrap.split(','), logLevel: kafkajs.logLevel.NOTHING })
   const producer = kafka.producer({
     transactionalId: id,
