@@ -43,7 +43,7 @@ export type ChurnResult = Verdict & {
 const flow = 'churn'
 const group = `millrace.${flow}`
 const prefix = 'churn.'
-const catchUpMs = 120_000
+const catchUpMs = 240_000
 const lookAgainMs = 200
 
 type Counts = { kills: number; restarts: number; faults: FaultCounts }

@@ -5,7 +5,7 @@ import { live } from './rigFor.ts'
 
 test('under kills, bad lines and restarts, with topics made, grown, deleted, made anew and trimmed, nothing is lost that was not told and the order is kept', {
   ...live,
-  timeout: 200_000,
+  timeout: 300_000,
 }, async t => {
   const result = await churn({ seed: 1, seconds: 25, brokers: 1, kills: true, log: null }, line => t.diagnostic(line))
   const { examples, behind, records, lost, outOfOrder, strange, exitCode } = result
