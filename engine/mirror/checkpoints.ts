@@ -1,5 +1,6 @@
 import { MillraceError } from '../errors.ts'
 import type { Tell } from '../flow/event.ts'
+import { missingRight } from '../flow/missingRight.ts'
 import { unitName } from '../flow/unitName.ts'
 import { checkpointEpoch, checkpointOf } from '../flow/window.ts'
 import { checkpointAgainMs, checkpointsCompareMs, commitGiveUpMs, ownerCommitsMs, settleTriesMax } from '../limits.ts'
@@ -170,8 +171,12 @@ function refusedTeller({ tell, group }: How): (refused: ReadonlyMap<string, stri
 
 function refusedEvent(code: string, group: string, partitions: number): Parameters<Tell>[0] {
   const message = `checkpoints of group ${group} are not stored; copying goes on, and a restart would repeat`
-  const hint = code === 'group-in-use' ? `stop the consumer in group ${group} or give the flow another name` : null
-  return { code, message, hint, partitions }
+  return { code, message, hint: refusedHint(code, group), partitions }
+}
+
+function refusedHint(code: string, group: string): string | null {
+  if (code === 'group-in-use') return `stop the consumer in group ${group} or give the flow another name`
+  return code === 'kafka-not-authorized' ? missingRight(`Read on group ${group} and on the topics of the source`) : null
 }
 
 function twice(unit: Unit, stored: bigint, group: string): MillraceError {

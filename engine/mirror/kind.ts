@@ -5,22 +5,23 @@ import { topicGoneLooks } from '../limits.ts'
 import { planTopics } from './decide/planTopics.ts'
 import { standingFaults } from './decide/standingFaults.ts'
 import { type MirrorAction, steerMirror } from './decide/steerMirror.ts'
-import { lookAtClusters, type MirrorLook } from './look.ts'
+import type { MirrorLook } from './look.ts'
 import { performMirror } from './perform.ts'
 import { reportOf } from './report.ts'
+import { lookWithRights, type Rights } from './rights.ts'
 import type { MirrorSpec } from './spec.ts'
 import { type MirrorWorker, openWorker } from './worker.ts'
 
 /** Kafka to Kafka, byte for byte (MIRROR). */
-export const mirrorKind: FlowKind<MirrorSpec, MirrorLook, MirrorAction, MirrorWorker> = {
+export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction, MirrorWorker> = {
   kind: 'mirror',
   lookMs: spec => spec.topics.refreshMs,
-  look: lookAtClusters,
+  look: lookWithRights,
   units: unitsOf,
   steer: steerMirror,
   perform: performMirror,
   pending,
-  stands: (spec, view) => standingFaults(planTopics(spec, view)),
+  stands: (spec, view) => [...view.rightsMissing, ...standingFaults(planTopics(spec, view))],
   open: openWorker,
   report: (spec, view, worker, now) =>
     reportOf(view && planTopics(spec, view), worker.units, { overlay: view?.overlay ?? null, ...now }),

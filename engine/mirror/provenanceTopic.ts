@@ -5,6 +5,7 @@ import { encode } from '../batch/encode.ts'
 import { readHeader } from '../batch/header.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import { faultCodes, MillraceError } from '../errors.ts'
+import { missingRight } from '../flow/missingRight.ts'
 import { otherTopic } from '../flow/position.ts'
 import { unlessAborted } from '../flow/unlessAborted.ts'
 import { clusterUnreachableMs, provenanceBatchBytesMax, provenanceSilenceMs } from '../limits.ts'
@@ -111,7 +112,8 @@ const topicNotAuthorized = 29
 function unreadable(topic: string, kafka: number): MillraceError {
   const code = kafka === topicNotAuthorized ? 'kafka-not-authorized' : 'kafka-unreachable'
   const message = `the provenance in ${topic} cannot be read (Kafka's error ${kafka})`
-  return new MillraceError(code, message, { retryable: true, kafka })
+  const hint = code === 'kafka-not-authorized' ? missingRight(`Read on topic ${topic}`) : null
+  return new MillraceError(code, message, { retryable: true, kafka, hint })
 }
 
 /** The starts of logs are asked only where there is something to read. */
@@ -242,7 +244,10 @@ export async function writeProvenance(
 }
 
 async function acknowledged(lane: Lane<null>, topic: string, clock: Clock, signal: AbortSignal): Promise<void> {
-  const late = patience(clock, clusterUnreachableMs, () => `${topic}/0: provenance is not acknowledged`, lane)
+  const late = patience(clock, clusterUnreachableMs, () => `${topic}/0: provenance is not acknowledged`, {
+    lane,
+    topic,
+  })
   await lane.idle(AbortSignal.any([signal, late.signal])).finally(late.end)
 }
 
@@ -259,13 +264,14 @@ function refusal(topic: string, outcome: Exclude<Outcome<null>, { is: 'acked' }>
 }
 
 /** A signal that aborts after `ms`, with the trouble of the lane, if it has one, as what was found. */
-function patience(clock: Clock, ms: number, what: () => string, lane: Lane<null> | null = null) {
+function patience(clock: Clock, ms: number, what: () => string, to: { lane: Lane<null>; topic: string } | null = null) {
   const over = new AbortController()
   const end = clock.after(ms, () => {
-    const trouble = lane?.trouble() ?? null
+    const trouble = to?.lane.trouble() ?? null
     const code = faultCodes.find(known => known === trouble?.code) ?? 'kafka-unreachable'
     const message = `${what()} within ${ms} ms${trouble ? `: ${trouble.message}` : ''}`
-    over.abort(new MillraceError(code, message, { retryable: true, kafka: trouble?.kafka ?? null }))
+    const hint = to && code === 'kafka-not-authorized' ? missingRight(`Write on topic ${to.topic}`) : null
+    over.abort(new MillraceError(code, message, { retryable: true, kafka: trouble?.kafka ?? null, hint }))
   })
   return { signal: over.signal, end }
 }

@@ -3,7 +3,8 @@ import type { Codec } from '../batch/codec.ts'
 import { nextOffset } from '../batch/header.ts'
 import { type KafkaRecord, records } from '../batch/records.ts'
 import { type FaultCode, faultCodes, MillraceError } from '../errors.ts'
-import { clusterUnreachableMs, troubleLookMs } from '../limits.ts'
+import { missingRight } from '../flow/missingRight.ts'
+import { clusterUnreachableMs, troubleLookMs, troubleShownAfterMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Answer, BatchSource, Part, Stream, TopicId } from '../ports/kafka.ts'
 
@@ -35,7 +36,7 @@ export function readRecords<T>(how: {
     async next(signal) {
       if (position >= to) return null
       stream ??= how.source.open(part, { offset: position, epoch: -1 })
-      const answer = await patiently(stream, how.clock, signal)
+      const answer = await patiently(stream, part, how.clock, signal)
       if (answer.is !== 'batches') throw unreadable(part, answer)
       const seen: T[] = []
       try {
@@ -60,17 +61,21 @@ export function readRecords<T>(how: {
 }
 
 /** `next`, but not for ever: a stream waits as long as it must, a command says when it cannot go on. */
-async function patiently(stream: Stream, clock: Clock, signal: AbortSignal): Promise<Answer> {
+async function patiently(stream: Stream, { topic }: Part, clock: Clock, signal: AbortSignal): Promise<Answer> {
   const giveUp = new AbortController()
   let cancel = () => {}
   const look = () => {
     const trouble = stream.trouble()
-    if (trouble === null || clock.nowMs() - trouble.sinceMs < clusterUnreachableMs) {
+    // A right that is missing is not given by waiting; of a broker that has just started it may only seem to be missing.
+    const isDenied = trouble?.code === 'kafka-not-authorized'
+    const patienceMs = isDenied ? troubleShownAfterMs : clusterUnreachableMs
+    if (trouble === null || clock.nowMs() - trouble.sinceMs < patienceMs) {
       cancel = clock.after(troubleLookMs, look)
       return
     }
     const code = faultCodes.find(known => known === trouble.code) ?? 'kafka-unreachable'
-    giveUp.abort(new MillraceError(code, trouble.message, { retryable: true, kafka: trouble.kafka }))
+    const hint = isDenied ? missingRight(`Read on topic ${topic}`) : null
+    giveUp.abort(new MillraceError(code, trouble.message, { retryable: true, kafka: trouble.kafka, hint }))
   }
   cancel = clock.after(troubleLookMs, look)
   try {

@@ -7,6 +7,7 @@ import { checkpointAgainMs } from '../../engine/limits.ts'
 import { checkpointText } from '../../engine/mirror/decide/checkpointMetadata.ts'
 import { mirrorKind } from '../../engine/mirror/kind.ts'
 import type { MirrorLook } from '../../engine/mirror/look.ts'
+import type { Rights } from '../../engine/mirror/rights.ts'
 import { mirrorSpec } from '../../engine/mirror/spec.ts'
 import { manualClock } from '../fakes/clock.ts'
 import { fakeKafka } from '../fakes/kafka/cluster.ts'
@@ -35,7 +36,7 @@ function leaderOf() {
     await clock.until(() => isOver)
     return promise
   }
-  let look: MirrorLook | null = null
+  let look: (MirrorLook & Rights) | null = null
   /** Looks, and does what there is to do until there is nothing more; gives the commits. */
   async function round(): Promise<{ topic: string; partition: number }[][]> {
     const commits: { topic: string; partition: number }[][] = []

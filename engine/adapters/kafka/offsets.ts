@@ -1,4 +1,5 @@
 import { MillraceError } from '../../errors.ts'
+import { missingRight } from '../../flow/missingRight.ts'
 import {
   backOffMs,
   commitJoinMs,
@@ -9,7 +10,7 @@ import {
 } from '../../limits.ts'
 import type { CheckpointStore, Entry, Part } from '../../ports/kafka.ts'
 import type { Cluster } from './cluster.ts'
-import { Coordinators } from './coordinators.ts'
+import { Coordinators, groupDenied } from './coordinators.ts'
 import { classify } from './decide/classify.ts'
 import { type CommitTopic, offsetCommitApi } from './frames/offsetCommit.ts'
 import { type OffsetFetchAnswer, offsetFetchApi } from './frames/offsetFetch.ts'
@@ -184,13 +185,14 @@ export class Offsets implements CheckpointStore {
     if (!found) return null
     if (found.error !== 0) {
       this.#coordinators.forget(group)
-      if (found.error === 30) throw this.#denied(group, found.error)
+      if (found.error === 30) throw groupDenied(this.#cluster.name, group)
       return null
     }
     const entries: Entry[] = []
     for (const topic of found.topics) {
       for (const p of topic.partitions) {
-        if (p.error === 29 || p.error === 30) throw this.#denied(group, p.error)
+        if (p.error === 29) throw this.#topicDenied(group, topic.topic)
+        if (p.error === 30) throw groupDenied(this.#cluster.name, group)
         if (p.error !== 0 && classify('offsets', p.error) !== 'missing') return null
         if (p.error !== 0 || p.offset < 0n) continue
         const { partition, offset, leaderEpoch: epoch } = p
@@ -200,11 +202,11 @@ export class Offsets implements CheckpointStore {
     return entries
   }
 
-  #denied(group: string, kafka: number): MillraceError {
-    const hint = `the user needs Read on group ${group} and Describe on its topics`
-    return new MillraceError('kafka-not-authorized', `${this.#cluster.name}: group ${group} may not be read`, {
-      kafka,
-      hint,
+  #topicDenied(group: string, topic: string): MillraceError {
+    const message = `${this.#cluster.name}: the offsets of topic ${topic} in group ${group} may not be read`
+    return new MillraceError('kafka-not-authorized', message, {
+      kafka: 29,
+      hint: missingRight(`Read on topic ${topic}`),
     })
   }
 

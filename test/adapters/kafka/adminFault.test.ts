@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adminFault, alterAsk, createAsk, growAsk } from '../../../engine/adapters/kafka/decide/adminFault.ts'
 import { kafkajsFault, kafkaNumberOf } from '../../../engine/adapters/kafka/kafkajsFault.ts'
+import { missingRight } from '../../../engine/flow/missingRight.ts'
 import { manualClock } from '../../fakes/clock.ts'
 import { fakeKafka } from '../../fakes/kafka/cluster.ts'
 
@@ -28,7 +29,7 @@ test("what the cluster says of a topic is ours to name: the code, what was asked
     [42, 'kafka-protocol', false],
     ...[7, 41, 89, -1].map(kafka => [kafka, 'kafka-unreachable', true]),
   ])
-  assert.equal(told(29).hint, 'add an ACL for our principal: Create on topic t or on the cluster')
+  assert.equal(told(29).hint, missingRight('Create on topic t or on the cluster'))
   assert.equal(growAsk('t', 5).what, 'topic t cannot be grown to 5 partitions')
   const change = { topic: 't', set: { 'retention.ms': '5' }, unset: ['segment.ms'] }
   assert.equal(alterAsk(change).what, 'settings of topic t cannot be changed (retention.ms=5, segment.ms unset)')
@@ -71,7 +72,7 @@ test('brokers in memory deny what a test wants denied, and count what would chan
   const refused = await admin.alterTopicConfigs([change])
   assert.deepEqual(
     refused.map(({ topic, fault }) => [topic, fault.code, fault.hint]),
-    [['t', 'kafka-not-authorized', 'add an ACL for our principal: AlterConfigs on topic t']],
+    [['t', 'kafka-not-authorized', missingRight('AlterConfigs on topic t')]],
   )
   assert.equal(fake.counts().adminWrites, 3)
   assert.deepEqual([...fake.topic('other').configs], [])

@@ -1,4 +1,5 @@
 import { type FaultCode, MillraceError } from '../../../errors.ts'
+import { missingRight } from '../../../flow/missingRight.ts'
 import type { ClusterAdmin, ConfigChange } from '../../../ports/kafka.ts'
 import { classify, troubleCode } from './classify.ts'
 
@@ -44,7 +45,7 @@ export function adminFault(
   const verdict = classify('admin', kafka)
   const message = `${cluster}: ${ask.what}: ${text ? `${text} (Kafka's error ${kafka})` : `Kafka's error ${kafka}`}`
   const denied = verdict === 'wait'
-  const hint = denied ? `add an ACL for our principal: ${ask.right}` : (hints[kafka] ?? null)
+  const hint = denied ? missingRight(ask.right) : (hints[kafka] ?? null)
   const retryable = !['refused', 'missing', 'login', 'protocol'].includes(verdict)
   return new MillraceError(codeOf(kafka), message, { retryable, hint, kafka, cause })
 }
