@@ -96,9 +96,9 @@ function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): voi
   counts.lastStable = answer.lastStable
   counts.end = answer.end
   const { batches } = answer
-  const verdicts = answer.aborted.length === 0 ? null : dropAborted(batches, answer.aborted)
   const on: Passing = { run, stream, readMs: run.ctx.clock.nowMs(), small: [], smallBytes: 0 }
   try {
+    const verdicts = answer.aborted.length === 0 ? null : verdictsOf(run, answer)
     for (let i = 0; i < batches.length; i++) {
       const batch = batches[i] as Batch
       if (until !== null && batch.header.baseOffset >= until) {
@@ -111,6 +111,18 @@ function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): voi
   } finally {
     for (const batch of batches) batch.release()
     noteMoved(run.unit)
+  }
+}
+
+/** A marker that cannot be read may end an aborted transaction, or not: nothing behind it can be told apart. */
+function verdictsOf({ unit }: Run, { batches, aborted }: Answer & { is: 'batches' }): BatchVerdict[] {
+  try {
+    return dropAborted(batches, aborted)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    const at = `${unit.part.topic}/${unit.part.partition} from source offset ${unit.window.position}`
+    const message = `${at}: a transaction marker cannot be read: ${cause.message}`
+    throw new MillraceError('batch-corrupt', message, { cause })
   }
 }
 

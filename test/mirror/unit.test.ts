@@ -86,6 +86,24 @@ test('aborted transactions are skipped and counted once, also when they are read
   assert.equal(east.stored(group).get('t/0')?.offset, 84n)
 })
 
+test('a marker that cannot be read stops its partition, and not the flow', async () => {
+  const mirror = twoTopics({}, 2)
+  const { east, west, events, clock } = mirror
+  east.write(part, batchOf(['never'], { producerId: 7n, transactional: true }))
+  const broken = marker(7n, false)
+  // Its key says that it is longer than the batch.
+  broken.writeInt8(126, 65)
+  broken.writeUInt32BE(crc32c(broken.subarray(at.attributes)), at.crc)
+  east.log(part).endTransaction(broken, false)
+  await mirror.start()
+  await clock.until(() => events.some(event => event.code === 'batch-corrupt'))
+  east.write({ topic: 't', partition: 1 }, batchOf(['other']))
+  await clock.until(() => valuesIn(west, 1).length === 1)
+  assert.deepEqual(valuesIn(west), [])
+  await mirror.stop()
+  assert.equal(east.account.heldBytes, 0)
+})
+
 test('a batch with append time is made anew, with that time on each record', async () => {
   const mirror = twoTopics({ untilEnd: true })
   const { east, west } = mirror
