@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
 import { nearest } from '../engine/flow/nearest.ts'
-import type { ConfigFault } from '../engine/process/configFault.ts'
+import type { Config, ReadConfig } from '../engine/process/config.ts'
+import { type ConfigFault, inOrder } from '../engine/process/configFault.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
 import { showSafe } from '../engine/process/pretty.ts'
 import { faultLine, warningLine } from './configLines.ts'
@@ -12,7 +13,7 @@ import { written } from './written.ts'
 type Flags = { config: string; output?: string }
 type Ended = { out: string; err: string; code: number }
 
-/** `millrace config check` and `config explain` (DESIGN §7). They read a file and connect to nothing. */
+/** `millrace config check` and `config explain` (DESIGN §7). They read a file, the first also its secrets, and connect to nothing. */
 export function addConfig(program: Command): Command {
   const config = program.command('config').description('look at a configuration file before it is run')
   const sub = (name: string, about: string) =>
@@ -47,7 +48,8 @@ async function check(flags: Flags): Promise<Ended> {
   const json = wantsJson(flags)
   const text = await readConfigText(flags.config)
   const { readConfig, kinds } = await parts()
-  const read = readConfig(text, kinds)
+  const { checkSecrets } = await import('./checkSecrets.ts')
+  const read = await withSecrets(readConfig(text, kinds), config => checkSecrets(flags.config, text, config))
   const warnings = read.ok ? read.warnings : []
   if (json) {
     const faults = read.ok ? [] : read.faults
@@ -57,6 +59,13 @@ async function check(flags: Flags): Promise<Ended> {
   const { clusters, flows } = read.config
   const err = warnings.map(warning => warningLine(flags.config, warning)).join('')
   return { out: `ok: ${counted(clusters.size, 'cluster')}, ${counted(flows.size, 'flow')}\n`, err, code: 0 }
+}
+
+/** A configuration without faults of its own, and those of the secrets that it names. */
+async function withSecrets(read: ReadConfig, check: (config: Config) => Promise<ConfigFault[]>): Promise<ReadConfig> {
+  if (!read.ok) return read
+  const faults = inOrder(await check(read.config))
+  return faults.length > 0 ? { ok: false, faults } : read
 }
 
 async function explain(flags: Flags, flow: string | null): Promise<Ended> {

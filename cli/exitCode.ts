@@ -5,10 +5,14 @@ export function exitCodeOf(error: unknown): number {
   if (!(error instanceof MillraceError)) return 1
   switch (error.code) {
     case 'config-invalid':
+    case 'secret-empty':
+    case 'secret-invalid':
+    case 'secret-missing':
       return 2
     case 'kafka-login-refused':
     case 'kafka-not-authorized':
     case 'kafka-tls-refused':
+    case 'secret-denied':
       return 3
     case 'kafka-link-lost':
     case 'kafka-unreachable':

@@ -6,8 +6,10 @@ import { noOverlay } from '../engine/flow/overlay.ts'
 import { kinds } from '../engine/kinds.ts'
 import { firstLook } from '../engine/mirror/firstLook.ts'
 import { flowName } from '../engine/mirror/flowName.ts'
+import { hiddenTopics } from '../engine/mirror/rights.ts'
 import type { MirrorSpec } from '../engine/mirror/spec.ts'
 import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
+import { clusterFiles } from './clusterFiles.ts'
 import { dryRun } from './dryRun.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
@@ -62,7 +64,7 @@ async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
   let wanted: Wanted
   let spec: MirrorSpec
   try {
-    wanted = wantedOf(flags, words)
+    wanted = await wantedOf(flags, words)
     spec = await specOf(wanted)
   } catch (error) {
     process.stderr.write(`${errorLines(error)}\n`)
@@ -78,9 +80,9 @@ async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
   })
 }
 
-/** Throws `config-invalid`. */
-function wantedOf(flags: Flags, words: readonly string[]): Wanted {
-  const asked = askedOf(flags, words, 'millrace mirror')
+/** Rejects with `config-invalid`. */
+async function wantedOf(flags: Flags, words: readonly string[]): Promise<Wanted> {
+  const asked = askedOf(flags, words, 'millrace mirror', await clusterFiles(flags))
   if (flags.output !== undefined && flags.output !== 'json') {
     throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
   }
@@ -138,7 +140,7 @@ async function begin(
     })
   }
   if (!source.topics.some(t => t.code === 0 && select(t.topic, t.internal).selected))
-    throw noTopic(topics.include, source.topics)
+    throw (await hiddenTopics(from.name, kafka(from.name).admin, topics)) ?? noTopic(topics.include, source.topics)
   const flow = name ?? flowName(source.clusterId, destination.clusterId)
   if (flags.dryRun) {
     process.stdout.write(await dryRun(flow, spec, opened, around, json))

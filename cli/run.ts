@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
-import { plainSecurity } from '../engine/adapters/kafka/login.ts'
-import type { ClusterConfig } from '../engine/adapters/kafka/openKafka.ts'
 import { MillraceError } from '../engine/errors.ts'
 import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
 import { kinds } from '../engine/kinds.ts'
 import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
+import { located, type NamedCluster } from './clusters.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
@@ -58,7 +57,7 @@ async function run(flags: Flags): Promise<number> {
     json: process.stdout.isTTY !== true || flags.output === 'json',
     untilEnd: false,
     strict: false,
-    clusters: clustersOf(config),
+    clusters: clustersOf(config, flags.config),
     begin: async () => plansOf(config),
     running(solo, opened, { clock, log, tell }) {
       const watching = watchConfig(flags.config, {
@@ -70,7 +69,7 @@ async function run(flags: Flags): Promise<number> {
             ? clustersChanged(config, next.config)
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
           if (next.ok && faults.length === 0) {
-            opened.add(clustersOf(next.config))
+            opened.add(clustersOf(next.config, flags.config))
             faults.push(...solo.apply(plansOf(next.config)).map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
           }
           if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
@@ -102,8 +101,12 @@ function plansOf({ flows }: Config): ReadonlyMap<string, FlowPlan> {
   return plans
 }
 
-function clustersOf({ clusters }: Config): ClusterConfig[] {
-  return [...clusters].map(([name, settings]) => ({ name, ...settings, security: plainSecurity }))
+function clustersOf({ clusters }: Config, file: string): NamedCluster[] {
+  return [...clusters].map(([name, settings]) => ({
+    name,
+    ...located(settings, file),
+    keyName: key => `clusters.${name}.security.${key}`,
+  }))
 }
 
 /** Links and what is known of brokers belong to a cluster as it was first read. */

@@ -1,13 +1,13 @@
 import { kafkaMeasures } from '../engine/adapters/kafka/measures.ts'
 import { codec, crc32c } from '../engine/adapters/kafka/native.ts'
-import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { faultOf, MillraceError } from '../engine/errors.ts'
 import { type Solo, startSolo } from '../engine/fleet/solo.ts'
 import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
-import type { FlowEvent } from '../engine/flow/event.ts'
+import type { FlowEvent, Tell } from '../engine/flow/event.ts'
 import { every } from '../engine/flow/every.ts'
+import { type Redactor, startRedactor } from '../engine/flow/redactor.ts'
 import type { FlowReport } from '../engine/flow/report.ts'
 import { logFlushAtExitMs, unitLookMs } from '../engine/limits.ts'
 import type { Clock } from '../engine/ports/clock.ts'
@@ -17,13 +17,16 @@ import { startLogger } from '../engine/process/logger.ts'
 import { prettyLine } from '../engine/process/pretty.ts'
 import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
 import { usageMeasures } from '../engine/process/usage.ts'
+import type { NamedCluster } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { startHealth } from './health.ts'
+import { openCluster } from './openCluster.ts'
 import { type Ending, eraseLine, type Output, outputTo } from './output.ts'
+import { redacted } from './redacted.ts'
 import { version } from './version.ts'
 import { written } from './written.ts'
 
-export type Declared = { clusters: ReadonlyMap<string, ClusterConfig>; flows: ReadonlyMap<string, FlowPlan> }
+export type Declared = { clusters: ReadonlyMap<string, NamedCluster>; flows: ReadonlyMap<string, FlowPlan> }
 export type Around = { clock: Clock; log: Log; life: Life; tell: (flow: string | null, event: FlowEvent) => void }
 export type Opened = { kafka(cluster: string): KafkaCluster }
 
@@ -35,17 +38,18 @@ export type FlowsCommand = {
   untilEnd: boolean
   /** Exit code 5 when a gap or a skip happened. */
   strict: boolean
-  clusters: Iterable<ClusterConfig>
+  clusters: Iterable<NamedCluster>
   /** What is to run; null = nothing any more: it is done, or stopped before it was known. Rejects with what the command ends with. */
   begin(opened: Opened, around: Around): Promise<ReadonlyMap<string, FlowPlan> | null>
   /** Called when they run; gives what ends it. */
-  running?(solo: Solo, opened: Opened & { add(clusters: Iterable<ClusterConfig>): void }, around: Around): () => void
+  running?(solo: Solo, opened: Opened & { add(clusters: Iterable<NamedCluster>): void }, around: Around): () => void
 }
 
 /** The life of a process that runs flows (DESIGN §4, §9); gives its exit code. */
 export async function runFlows(command: FlowsCommand): Promise<number> {
   const clock = machineClock()
   const atTerminal = process.stderr.isTTY === true
+  const redactor = startRedactor()
   const log = startLogger({
     svc: command.svc,
     task: String(process.pid),
@@ -55,6 +59,7 @@ export async function runFlows(command: FlowsCommand): Promise<number> {
     clock,
     chance: Math.random,
     version,
+    redact: redactor.redact,
     ...(atTerminal ? { show: line => `${eraseLine}${prettyLine(line)}` } : {}),
   })
   const exit = (code: number) => {
@@ -64,25 +69,25 @@ export async function runFlows(command: FlowsCommand): Promise<number> {
   endOnUncaught({ fatal: log.fatal, exit })
   const life = startLife({ clock, log, exit })
   process.stdout.on('error', () => life.begin(null))
-  const output = outputTo(process.stdout, process.stderr, command.json)
+  const output = outputTo(redacted(process.stdout, redactor), redacted(process.stderr, redactor), command.json)
   // The machine's timers keep nobody alive, and between two tries no socket does.
   const alive = setInterval(() => {}, 1 << 30)
-  const code = await run(command, { clock, log, life, output })
+  const code = await run(command, { clock, log, life, output, redactor })
   clearInterval(alive)
   life.drained()
   await Promise.all([written(process.stdout, AbortSignal.timeout(logFlushAtExitMs)), log.end(code)])
   return code
 }
 
-type Parts = { clock: Clock; log: Log; life: Life; output: Output }
+type Parts = { clock: Clock; log: Log; life: Life; output: Output; redactor: Redactor }
 
-async function run(command: FlowsCommand, { clock, log, life, output }: Parts): Promise<number> {
-  const opened = clustersOf(command, clock)
+async function run(command: FlowsCommand, { clock, log, life, output, redactor }: Parts): Promise<number> {
   const tell = (flow: string | null, event: FlowEvent) => {
     const { message, ...fields } = event
     log.warn(message, { ...(flow === null ? {} : { flow }), ...fields })
     output.event(flow, event, clock.wallMs())
   }
+  const opened = clustersOf(command, { clock, redactor, tell: event => tell(null, event) })
   const broke = (flow: string, error: unknown) => {
     if (!(error instanceof MillraceError))
       return log.error('a flow ended with an error of our own', { flow, err: error })
@@ -137,13 +142,12 @@ async function run(command: FlowsCommand, { clock, log, life, output }: Parts): 
   return command.strict && reports.some(({ report }) => report.gapRecords > 0) ? 5 : 0
 }
 
-function clustersOf(command: FlowsCommand, clock: Clock) {
+function clustersOf(command: FlowsCommand, parts: { clock: Clock; redactor: Redactor; tell: Tell }) {
   const account = new MemoryAccount()
-  const clusters = new Map<string, ReturnType<typeof openKafka>>()
-  const add = (configs: Iterable<ClusterConfig>) => {
-    for (const config of configs) {
-      if (!clusters.has(config.name))
-        clusters.set(config.name, openKafka(config, { account, clock, chance: Math.random }))
+  const clusters = new Map<string, ReturnType<typeof openCluster>>()
+  const add = (configs: Iterable<NamedCluster>) => {
+    for (const named of configs) {
+      if (!clusters.has(named.name)) clusters.set(named.name, openCluster(named, { ...parts, account }))
     }
   }
   add(command.clusters)

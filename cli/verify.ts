@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { codec } from '../engine/adapters/kafka/native.ts'
-import { type ClusterConfig, openKafka } from '../engine/adapters/kafka/openKafka.ts'
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { MillraceError } from '../engine/errors.ts'
 import { noTopic } from '../engine/flow/noTopic.ts'
+import { startRedactor } from '../engine/flow/redactor.ts'
 import { unlessAborted } from '../engine/flow/unlessAborted.ts'
 import { unitLookMs } from '../engine/limits.ts'
 import { flowName } from '../engine/mirror/flowName.ts'
@@ -14,7 +14,10 @@ import type { KafkaCluster } from '../engine/ports/kafka.ts'
 import { silent } from '../engine/ports/log.ts'
 import { startLife } from '../engine/process/stop.ts'
 import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
+import { clusterFiles } from './clusterFiles.ts'
+import type { NamedCluster } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { openCluster } from './openCluster.ts'
 import { eraseLine, errorLines } from './output.ts'
 import { unfinished, verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
 import { written } from './written.ts'
@@ -42,11 +45,12 @@ async function verifyCommand(flags: Flags, words: readonly string[]): Promise<nu
   // The machine's timers keep nobody alive, and between two tries no socket does.
   const alive = setInterval(() => {}, 1 << 30)
   const open: KafkaCluster[] = []
+  const redactor = startRedactor()
   try {
-    const wanted = wantedOf(flags, words)
+    const wanted = await wantedOf(flags, words)
     // An account for each side: what waits of one must never keep the other from being read.
-    const opened = (config: ClusterConfig) => {
-      const cluster = openKafka(config, { account: new MemoryAccount(), clock, chance: Math.random })
+    const opened = (named: NamedCluster) => {
+      const cluster = openCluster(named, { account: new MemoryAccount(), clock, redactor, tell: () => {} })
       open.push(cluster)
       return cluster
     }
@@ -61,10 +65,10 @@ async function verifyCommand(flags: Flags, words: readonly string[]): Promise<nu
     process.stdout.on('error', () => {})
     process.stdout.write(wanted.json ? results.map(verifyJsonLine).join('') : verifyTable(results))
     for (const { topic, partition, fault } of results)
-      if (fault) process.stderr.write(`${topic}/${partition}: ${fault.code}: ${fault.message}\n`)
+      if (fault) process.stderr.write(redactor.redact(`${topic}/${partition}: ${fault.code}: ${fault.message}\n`))
     return verifyExitCode(results, wanted.strict)
   } catch (error) {
-    process.stderr.write(`${errorLines(error)}\n`)
+    process.stderr.write(redactor.redact(`${errorLines(error)}\n`))
     return exitCodeOf(error)
   } finally {
     await Promise.all(open.map(cluster => cluster.close()))
@@ -127,9 +131,9 @@ function progressShown(clock: Clock): { take(at: VerifyProgress): void; end(): v
   }
 }
 
-/** Throws `config-invalid`. */
-function wantedOf(flags: Flags, words: readonly string[]): Wanted {
-  const asked = askedOf(flags, words, 'millrace mirror verify --deep')
+/** Rejects with `config-invalid`. */
+async function wantedOf(flags: Flags, words: readonly string[]): Promise<Wanted> {
+  const asked = askedOf(flags, words, 'millrace mirror verify --deep', await clusterFiles(flags))
   const invalid = (text: string, hint: string | null = null) => new MillraceError('config-invalid', text, { hint })
   if (flags.deep === undefined) {
     throw invalid('missing: --deep', 'this version compares records only; counts alone need what it does not write yet')

@@ -35,6 +35,8 @@ export const keepAliveMs = 30_000
 export const sessionSwapShare = 0.8
 export const sessionSwapJitter = 0.1
 export const controlInFlightMax = 5
+/** Links change to a new credential within so long; 600 s of CREDENTIALS §2 are for the many workers of a fleet. */
+export const reauthSpreadMs = 10_000
 /** A kafkajs admin client unused for so long is closed (W-3). */
 export const adminIdleMs = 60_000
 export const adminTimeoutMs = 30_000
@@ -165,6 +167,12 @@ export const configsLookMs = 60_000
 export const firstStartsMax = commitPartitionsMax
 /** A chore that gets no answer for so long is set aside. */
 export const performTimeoutMs = 30_000
+
+// Credentials (CREDENTIALS K-13 … K-15, §3.1)
+export const secretBytesMax = 65_536
+export const secretLookMs = 5_000
+/** What is shorter stands in too many other words to be replaced. */
+export const redactedCharactersMin = 8
 
 // Configuration (DESIGN §7)
 /** Longer words are compared with nothing when somebody is told what he may have meant. */

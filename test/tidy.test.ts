@@ -7,6 +7,7 @@ import { exportBreaches } from './tidy/exports.ts'
 import { libraryBreaches } from './tidy/libraries.ts'
 import { machinePathBreaches, nameBreaches } from './tidy/names.ts'
 import { purityBreaches } from './tidy/purity.ts'
+import { secretBreaches } from './tidy/secrets.ts'
 import { stairsBreaches } from './tidy/stairs.ts'
 import { type Breach, listed, readTree } from './tidy/tree.ts'
 
@@ -19,6 +20,7 @@ function none(breaches: Breach[]): void {
 test('imports only go down the stairs', () => none(stairsBreaches(tree)))
 test('every library is imported in its own folder only', () => none(libraryBreaches(tree)))
 test('pure code takes clock, chance, environment and I/O as arguments', () => none(purityBreaches(tree)))
+test('only adapters reveal a secret', () => none(secretBreaches(tree)))
 test('every cited rule and section exists in docs/design', () => none(citationBreaches(tree)))
 test('every fault code has its row in docs/errors.md, and every row its code', () => none(errorCodeBreaches(tree)))
 test('what is exported is imported somewhere', () => none(exportBreaches(tree)))

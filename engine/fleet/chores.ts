@@ -12,7 +12,7 @@ import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
 import { pause } from '../flow/pause.ts'
 import { unlessAborted } from '../flow/unlessAborted.ts'
-import { backOffMs, linkBackOff, saidAgainMs, steerMs } from '../limits.ts'
+import { backOffMs, linkBackOff, saidAgainMs, steerMs, unitBackOff } from '../limits.ts'
 import { type Aside, asideList } from './aside.ts'
 import { deciderOf } from './decider.ts'
 import { repeatsOf } from './repeats.ts'
@@ -49,7 +49,7 @@ export function startChores(how: Steered): Chores {
   let look: { found: unknown } | null = null
   let wake = new AbortController()
   let lookNow = false
-  const saySometimes = sometimes(ctx)
+  const unseen = unseenOf(ctx)
   const sayOnce = once(ctx)
 
   function view(): View<unknown> | null {
@@ -62,13 +62,13 @@ export function startChores(how: Steered): Chores {
       const found = await unlessAborted(kind.look(how.spec(), ctx, look?.found ?? null), signal)
       if (signal.aborted) return false
       look = { found }
-      saySometimes(null, true)
+      unseen.say(null, true)
       return true
     } catch (error) {
       if (signal.aborted) return false
       if (!(error instanceof MillraceError)) throw error
       // The last view stays (C-94).
-      saySometimes(error, look !== null)
+      unseen.say(error, look !== null)
       return false
     }
   }
@@ -98,7 +98,7 @@ export function startChores(how: Steered): Chores {
     for (let failed = 0; !signal.aborted; ) {
       failed = (await lookOnce()) ? 0 : failed + 1
       let untilMs = clock.nowMs() + kind.lookMs(how.spec())
-      if (failed > 0) untilMs = Math.min(untilMs, clock.nowMs() + backOffMs(linkBackOff, failed, chance))
+      if (failed > 0) untilMs = Math.min(untilMs, clock.nowMs() + unseen.waitMs(failed))
       while (!signal.aborted && !lookNow && clock.nowMs() < untilMs) {
         wake = new AbortController()
         const now = view()
@@ -166,20 +166,29 @@ async function perform(
 
 /**
  * Says that a cluster cannot be looked at: at once while nothing has been seen of it, and each minute. Later the units
- * say first what they meet themselves.
+ * say first what they meet themselves. `waitMs`: until the look after so many that failed; what somebody has to mend,
+ * such as a refused login, is asked less often (K-58).
  */
-function sometimes(ctx: SteerContext): (error: MillraceError | null, seen: boolean) => void {
+function unseenOf({ clock, chance, tell }: SteerContext): {
+  say(error: MillraceError | null, seen: boolean): void
+  waitMs(failed: number): number
+} {
   let nextMs: number | null = null
-  return (error, seen) => {
-    if (error === null) {
-      nextMs = null
-      return
-    }
-    const nowMs = ctx.clock.nowMs()
-    nextMs ??= seen ? nowMs + saidAgainMs : nowMs
-    if (nowMs < nextMs) return
-    nextMs = nowMs + saidAgainMs
-    ctx.tell({ code: error.code, message: error.message, hint: error.hint, state: 'unavailable' })
+  let curve = linkBackOff
+  return {
+    say(error, seen) {
+      if (error === null) {
+        nextMs = null
+        return
+      }
+      curve = error.retryable ? linkBackOff : unitBackOff
+      const nowMs = clock.nowMs()
+      nextMs ??= seen ? nowMs + saidAgainMs : nowMs
+      if (nowMs < nextMs) return
+      nextMs = nowMs + saidAgainMs
+      tell({ code: error.code, message: error.message, hint: error.hint, state: 'unavailable' })
+    },
+    waitMs: failed => backOffMs(curve, failed, chance),
   }
 }
 

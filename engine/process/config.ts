@@ -5,10 +5,16 @@ import { addressHint, addressOf, type HostPort } from './configAddress.ts'
 import { type ConfigFault, type ConfigPath, inOrder, pathText, shown, withoutLogin } from './configFault.ts'
 import { faultsOf, notYet, orList, unknownKey } from './configIssues.ts'
 import { overlayOf, overlayWords } from './configOverlay.ts'
+import { type SecuritySettings, securityFaults, securityOf, securityWords } from './configSecurity.ts'
 import { type ConfigText, readYaml } from './configYaml.ts'
 
 /** One entry of `clusters:`. `addresses`: advertised `host:port` → where it can be reached (KAFKA-CLIENT W-20). */
-export type ClusterSettings = { brokers: HostPort[]; clientId: string; addresses: ReadonlyMap<string, HostPort> }
+export type ClusterSettings = {
+  brokers: HostPort[]
+  clientId: string
+  addresses: ReadonlyMap<string, HostPort>
+  security: SecuritySettings
+}
 /** `spec` is what the schema of its kind made of it. */
 export type FlowSettings = { kind: string; spec: unknown; overlay: Overlay }
 export type Config = { clusters: ReadonlyMap<string, ClusterSettings>; flows: ReadonlyMap<string, FlowSettings> }
@@ -41,7 +47,7 @@ export function readPlain(source: string, kinds: Kinds): Plain {
   if (isMapping(text.value)) {
     const names = isMapping(text.value['clusters']) ? Object.keys(text.value['clusters']) : null
     for (const [name, value] of entriesOf(text.value['clusters'])) {
-      const found = checked(clusterWords, value, { at: ['clusters', name], text, faults })
+      const found = readEntry(clusterWords, value, { at: ['clusters', name], text, faults })
       if (name === '') faults.push(faultAt(text, ['clusters', name], 'key', "''", 'the name of a cluster'))
       if (!found) continue
       define(plain.clusters, name, found)
@@ -93,17 +99,40 @@ const clusterWords = z
     brokers: z.array(address).min(1).describe('a list of HOST:PORT'),
     clientId: z.string().min(1).default('millrace'),
     addresses: z.record(address, address).describe('a mapping of HOST:PORT to HOST:PORT').default({}),
-    security: later,
+    security: securityWords.optional(),
   })
   .describe('a mapping with brokers')
+/** A file of its own may leave the brokers to a flag. */
+const entryWords = clusterWords.extend({ brokers: clusterWords.shape.brokers.optional() })
 
-function settingsOf({ brokers, clientId, addresses }: z.output<typeof clusterWords>): ClusterSettings {
+/** A file with the keys of one entry of `clusters:` (MIRROR §3.5); `brokers` empty: it has none. Throws nothing. */
+export function readCluster(
+  source: string,
+): { ok: true; settings: ClusterSettings; text: ConfigText } | { ok: false; faults: ConfigFault[] } {
+  const text = readYaml(source)
+  const faults = [...text.faults]
+  const found = text.broken ? null : readEntry(entryWords, text.value, { at: [], text, faults })
+  if (!found || faults.length > 0) return { ok: false, faults: inOrder(faults) }
+  return { ok: true, settings: settingsOf({ ...found, brokers: found.brokers ?? [] }), text }
+}
+
+/** Null when the value has faults, which are said. */
+function readEntry<T>(schema: z.ZodType<T>, value: unknown, around: Around & { at: ConfigPath }): T | null {
+  const { at, text, faults } = around
+  const found = checked(schema, value, around)
+  const { brokers, security } = isMapping(value) ? value : {}
+  const odd = securityFaults(security, { brokers, at: [...at, 'security'], text })
+  faults.push(...odd)
+  return odd.length > 0 ? null : found
+}
+
+function settingsOf({ brokers, clientId, addresses, security }: z.output<typeof clusterWords>): ClusterSettings {
   const known = (text: string) => addressOf(text) ?? { host: '', port: 0 }
   const advertised = Object.entries(addresses).map(([from, to]) => {
     const { host, port } = known(from)
     return [`${host}:${port}`, known(to)] as const
   })
-  return { brokers: brokers.map(known), clientId, addresses: new Map(advertised) }
+  return { brokers: brokers.map(known), clientId, addresses: new Map(advertised), security: securityOf(security) }
 }
 
 type Around = { text: ConfigText; faults: ConfigFault[] }

@@ -69,10 +69,12 @@ export function startLogger(how: {
   clock: Clock
   chance: Chance
   version: string
+  /** Takes out what is secret (CREDENTIALS K-15). */
+  redact?: (line: string) => string
   show?: (line: Record<string, unknown>) => string
   onBroken?: () => void
 }): Logger {
-  const { clock } = how
+  const { clock, redact = line => line } = how
   let boot = newBoot(clock, how.chance)
   let seq = 0
   let lastMs = clock.nowMs()
@@ -92,7 +94,7 @@ export function startLogger(how: {
       mixin: () => ({ svc: how.svc, task: how.task, container: how.container, boot, seq }),
       redact: { paths: secretNames.flatMap(name => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     },
-    { write: (line: string) => writer.write(shown(line.trimEnd()), seq) },
+    { write: (line: string) => writer.write(shown(redact(line.trimEnd())), seq) },
   )
   const shown = (line: string) => (how.show ? how.show(JSON.parse(line)) : cutLine(line))
 

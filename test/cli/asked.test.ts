@@ -45,3 +45,29 @@ test('a word too many may be a command or names of files in place of a pattern: 
 test('a name of a flow is small letters, digits and dashes', () => {
   for (const name of ['Bad Name', '-a', '', 'a'.repeat(64)]) assert.match(refused({ name }), /^--name: '.*' is no name/)
 })
+
+const file = (brokers: { host: string; port: number }[]) => ({
+  flag: '--source-config',
+  path: 'east.yaml',
+  settings: {
+    brokers,
+    clientId: 'me',
+    addresses: new Map(),
+    security: { mechanism: 'plain' as const, secret: { env: 'P' }, tls: null, loopbackOnly: true },
+  },
+})
+
+test('a file of the source stands for --from when it has brokers, and adds to it when it has none', () => {
+  const { from, ...more } = flags
+  const whole = askedOf(more, [], 'millrace mirror', { from: file([{ host: 'e', port: 1 }]), to: null })
+  assert.deepEqual([whole.from.name, whole.from.brokers], ['source', [{ host: 'e', port: 1 }]])
+  const added = askedOf(flags, [], 'millrace mirror', { from: file([]), to: null })
+  assert.deepEqual(added.from.brokers, [{ host: 'east', port: 9092 }])
+  assert.deepEqual([added.from.clientId, added.from.security.mechanism], ['me', 'plain'])
+  assert.equal(added.from.keyName('tls.ca'), 'security.tls.ca in the file of --source-config')
+  assert.equal(added.to.keyName('mechanism'), 'security.mechanism in the file of --destination-config')
+  assert.throws(() => askedOf(more, [], 'x', { from: file([]), to: null }), { message: 'missing: --from HOST:PORT' })
+  assert.throws(() => askedOf(flags, [], 'x', { from: file([{ host: 'e', port: 1 }]), to: null }), {
+    message: '--from and the brokers in east.yaml of --source-config: one too many',
+  })
+})

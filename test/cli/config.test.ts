@@ -71,6 +71,43 @@ test('explain prints one flow or all, and what it prints is a configuration', ()
   assert.match(none.err, /^not-found: .* has no flow 'click'\n {2}did you mean clicks\?\n$/)
 })
 
+test('check reads the secrets that a file names, from the folder of the file, and says no value', () => {
+  const secured = join(folder, 'secured.yaml')
+  const cluster = (name: string, place: string) =>
+    `  ${name}: { brokers: ["e:1"], security: { mechanism: scram-sha-512, ${place} } }\n`
+  const write = (...clusters: string[]) => writeFileSync(secured, `clusters:\n${clusters.join('')}flows: {}\n`)
+  writeFileSync(join(folder, 'good.json'), '{"username":"u","password":"hunter2-hunter2"}')
+  write(cluster('a', 'file: good.json'))
+  assert.equal(config('check', '-c', secured).code, 0)
+  writeFileSync(join(folder, 'bad.json'), '{"username":"u","passwort":"hunter2-hunter2"}')
+  writeFileSync(join(folder, 'empty.json'), '')
+  write(
+    cluster('a', 'file: none.json'),
+    cluster('b', 'env: MILLRACE_TEST_NOT_SET'),
+    cluster('c', 'file: bad.json'),
+    cluster('d', 'file: empty.json'),
+  )
+  const { code, out, err } = config('check', '-c', secured)
+  assert.deepEqual([code, out], [2, ''])
+  const lines = err.split('\n').filter(line => line.startsWith(secured))
+  assert.deepEqual(
+    lines.map(line =>
+      line
+        .slice(secured.length)
+        .replace(folder, '…')
+        .replace(/, version \w+/, ''),
+    ),
+    [
+      ':2:70 clusters.a.security.file: found secret-missing: …/none.json is not there, expected a secret of kind password',
+      ':3:69 clusters.b.security.env: found secret-missing: variable MILLRACE_TEST_NOT_SET is not set, expected a secret of kind password',
+      ':4:70 clusters.c.security.file: found secret-invalid: …/bad.json: password: expected text, expected a secret of kind password',
+      ':5:70 clusters.d.security.file: found secret-empty: …/empty.json holds nothing, expected a secret of kind password',
+    ],
+  )
+  assert.doesNotMatch(err, /hunter2/)
+  assert.doesNotMatch(config('explain', '-c', secured).out, /hunter2/)
+})
+
 test('a file that cannot be read and a flag that is missing are usage', () => {
   const missing = config('check', '-c', join(folder, 'none.yaml'))
   assert.equal(missing.code, 2)

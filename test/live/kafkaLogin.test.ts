@@ -10,6 +10,7 @@ import type { Link } from '../../engine/adapters/kafka/link.ts'
 import { plainSecurity, type Security } from '../../engine/adapters/kafka/login.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
 import { MillraceError } from '../../engine/errors.ts'
+import { Secret } from '../../engine/flow/secret.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { want } from '../../rig/part.ts'
 import { randomPorts } from '../../rig/ports.ts'
@@ -87,12 +88,12 @@ describe('the login', live, () => {
   })
   after(() => set.dispose())
 
-  const ca = () => [readFileSync(set.parts.secure.address.certificates?.authority ?? '', 'utf8')]
+  const ca = () => readFileSync(set.parts.secure.address.certificates?.authority ?? '', 'utf8')
   const scram = (password = set.parts.secure.address.users[0]?.password ?? '') => ({
     mechanism: 'scram-sha-512' as const,
-    credential: async () => ({ username: 'millrace', password }),
+    credential: async () => ({ username: 'millrace', password: new Secret(password, { name: 'test', generation: 1 }) }),
   })
-  const tls = (authority: string[] | null) => ({ ca: authority, cert: null, key: null })
+  const tls = (authority: string | null) => async () => ({ ca: authority, client: null, serverName: null })
   const connect = (bootstrap: string, security: Security): Promise<Link> => {
     const [address] = addressesOf(bootstrap)
     assert.ok(address)

@@ -18,9 +18,10 @@ export type RunningMillrace = {
 const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /** The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. */
-export function millrace(args: string[], signal: AbortSignal): RunningMillrace {
+export function millrace(args: string[], signal: AbortSignal, env: Record<string, string> = {}): RunningMillrace {
   const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
     signal,
     killSignal: 'SIGKILL',
   })

@@ -6,6 +6,7 @@ import { exportBreaches } from './exports.ts'
 import { libraryBreaches } from './libraries.ts'
 import { machinePathBreaches, nameBreaches } from './names.ts'
 import { purityBreaches } from './purity.ts'
+import { secretBreaches } from './secrets.ts'
 import { listed, type Source } from './tree.ts'
 
 const file = (path: string, ...lines: string[]): Source => ({ path, text: lines.join('\n') })
@@ -160,4 +161,14 @@ test('a file named after no idea, and a path of one machine, are told', () => {
     `a.md:2  names a path of one machine: /${'work'}`,
   )
   assert.equal(listed(machinePathBreaches([file('a.md', 'https://x.org/work/a, how/work is, $' + '{x}/work')])), '')
+})
+
+test('a secret is revealed by an adapter, and by nobody else', () => {
+  const told = (path: string, line: string) => secretBreaches([file(path, line)]).length
+  assert.equal(told('engine/adapters/kafka/login.ts', 'const text = password.reveal()'), 0)
+  for (const path of ['cli/run.ts', 'engine/credentials/current.ts', 'engine/process/logger.ts']) {
+    assert.equal(told(path, 'const text = password.reveal()'), 1)
+    assert.equal(told(path, 'const { reveal } = password'), 1)
+    assert.equal(told(path, '// we never call reveal'), 0)
+  }
 })

@@ -14,7 +14,7 @@ import { offsetCommitApi } from './frames/offsetCommit.ts'
 import { offsetFetchApi } from './frames/offsetFetch.ts'
 import { produceApi } from './frames/produce.ts'
 import { Link } from './link.ts'
-import { login, type Security } from './login.ts'
+import { keyNameOf, login, type Security } from './login.ts'
 import { mixedUp } from './loginFault.ts'
 import type { MemoryAccount } from './slab.ts'
 
@@ -46,7 +46,11 @@ export function connector(how: {
 }): Connect {
   return async (address, purpose) => {
     const name = `${how.cluster}: broker ${address.host}:${address.port}`
-    const { socket, sessionEndsAtMs, unsentBytes, handOver } = await login({ ...how, address })
+    const age = agingOf(how.security)
+    const { socket, sessionEndsAtMs, unsentBytes, handOver } = await login({ ...how, address }).catch(error => {
+      age.end()
+      throw error
+    })
     const link = new Link(socket, {
       name,
       clientId: how.clientId,
@@ -56,6 +60,7 @@ export function connector(how: {
       unsentBytes,
       onThrottle: ms => how.throttled?.(`${address.host}:${address.port}`, ms),
     })
+    age.of(link)
     handOver(link)
     const { answer, frame } = await link
       .ask(apiVersionsApi, software, { timeoutMs: controlTimeoutMs })
@@ -73,10 +78,30 @@ export function connector(how: {
   }
 }
 
+/** Listens from before the login: a credential that changes in the middle of it makes the link one to be swapped (K-55). */
+function agingOf(security: Security): { of(link: Link): void; end(): void } {
+  let link: Link | null = null
+  let changed = false
+  const end =
+    security.onChange?.(() => {
+      changed = true
+      link?.outdated()
+    }) ?? (() => {})
+  return {
+    of(opened) {
+      link = opened
+      opened.onClose(end)
+      if (changed) opened.outdated()
+    },
+    end,
+  }
+}
+
 /** The broker closed instead of an answer: it has heard enough to know that this is not what the port is for (§5). */
 function unheard(cause: unknown, security: Security): unknown {
   if (!(cause instanceof MillraceError) || cause.code !== 'kafka-link-lost') return cause
-  const hint = security.sasl ? mixedUp : 'does the port want SASL? set security.mechanism'
+  const name = keyNameOf(security)
+  const hint = security.sasl ? mixedUp(name) : `does the port want SASL? set ${name('mechanism')}`
   return new MillraceError(cause.code, cause.message, { retryable: true, cause, hint })
 }
 

@@ -63,6 +63,8 @@ export class Link {
   readonly #open = new Map<number, Open>()
   readonly #closed = new Set<(fault: MillraceError | null) => void>()
   readonly #drained: (() => void)[] = []
+  readonly #outdated = new Set<() => void>()
+  #isOutdated = false
   #correlation = 0
   #ended: MillraceError | null | undefined
   #stopTick: (() => void) | null = null
@@ -134,6 +136,18 @@ export class Link {
   onClose(tell: (fault: MillraceError | null) => void): void {
     if (this.#ended !== undefined) tell(this.#ended)
     else this.#closed.add(tell)
+  }
+
+  /** Calls `tell` once when the credentials that the link was logged in with are no longer the newest (K-55). */
+  onOutdated(tell: () => void): void {
+    if (this.#isOutdated) tell()
+    else this.#outdated.add(tell)
+  }
+
+  outdated(): void {
+    this.#isOutdated = true
+    for (const tell of this.#outdated) tell()
+    this.#outdated.clear()
   }
 
   /** Ends when no request is open. */

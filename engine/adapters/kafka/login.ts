@@ -2,6 +2,9 @@ import { Buffer } from 'node:buffer'
 import net from 'node:net'
 import tls from 'node:tls'
 import { Kafka, logLevel, type SASLOptions } from 'kafkajs'
+import { MillraceError } from '../../errors.ts'
+import { isLoopback } from '../../flow/loopback.ts'
+import type { Secret } from '../../flow/secret.ts'
 import { connectTimeoutMs, keepAliveMs, loginTimeoutMs, readScratchBytes } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Address } from './cluster.ts'
@@ -9,16 +12,34 @@ import { Facade } from './facade.ts'
 import type { Link } from './link.ts'
 import { loginFault } from './loginFault.ts'
 
-/** How to speak to a cluster. `credential` is asked at each login, so a changed secret is used by the next link. */
+/** PEM. `ca` null: what Node trusts. `serverName` null: the certificate must be for the broker's own host. */
+export type Tls = { ca: string | null; client: ClientCertificate | null; serverName: string | null }
+export type ClientCertificate = { certificate: string; key: Secret<string>; passphrase: Secret<string> | null }
+
+/**
+ * How to speak to a cluster. `tls` and `credential` are asked at each login, so a changed secret is used by the next
+ * link (K-52); they reject with the fault of the secret.
+ */
 export type Security = {
-  tls: null | { ca: string[] | null; cert: string | null; key: string | null }
+  tls: null | (() => Promise<Tls>)
   sasl: null | {
     mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
-    credential: () => Promise<{ username: string; password: string }>
+    credential: () => Promise<{ username: string; password: Secret<string> }>
+    /** K-3: also a broker that is advertised later must be on this machine. */
+    loopbackOnly?: boolean
   }
+  /** Tells of each change until the answer is called; absent: nothing ever changes. */
+  onChange?(tell: () => void): () => void
+  /** What people call a key of `security:` of this cluster; absent: `security.<key>`. */
+  keyName?: KeyName
 }
+export type KeyName = (key: string) => string
 
 export const plainSecurity: Security = { tls: null, sasl: null }
+
+export function keyNameOf({ keyName }: Security): KeyName {
+  return keyName ?? (key => `security.${key}`)
+}
 
 /** A socket that is logged in. From `handOver` on, what it reads goes to the link. */
 export type LoggedIn = {
@@ -43,7 +64,8 @@ export async function login(how: {
   clock: Clock
 }): Promise<LoggedIn> {
   const { address, security } = how
-  const sasl = security.sasl ? await saslOptions(security.sasl) : undefined
+  const sasl = await saslOptions(security, [address])
+  const secured = security.tls ? await security.tls() : null
   const opened: Opened = { socket: null as unknown as net.Socket, error: null, link: null }
   const facade = new Facade(() => opened.socket)
   const startedMs = how.clock.nowMs()
@@ -54,10 +76,10 @@ export async function login(how: {
     requestTimeout: loginTimeoutMs,
     retry: { retries: 0 },
     logLevel: logLevel.NOTHING,
-    ...(security.tls ? { ssl: true } : {}),
+    ...(secured ? { ssl: true } : {}),
     ...(sasl ? { sasl } : {}),
     socketFactory: ({ onConnect }) => {
-      open(opened, facade, how, onConnect)
+      open(opened, facade, { address, tls: secured }, onConnect)
       // kafkajs asks for a net.Socket and uses what the facade has.
       return facade as unknown as net.Socket
     },
@@ -83,6 +105,8 @@ export async function login(how: {
       socketError: opened.error,
       sasl: facade.trace,
       mechanism: security.sasl?.mechanism ?? null,
+      clientCertificate: secured ? secured.client !== null : null,
+      keyName: keyNameOf(security),
       timedOut: late,
     })
   }
@@ -98,18 +122,33 @@ export async function login(how: {
   }
 }
 
-/** A new object for each login: kafkajs writes its provider into it (W-2). */
-export async function saslOptions(sasl: NonNullable<Security['sasl']>): Promise<SASLOptions> {
+/**
+ * A new object for each login: kafkajs writes its provider into it (W-2). Rejects as `refuseFar`, and with the fault of
+ * the secret.
+ */
+export async function saslOptions(security: Security, addresses: readonly Address[]): Promise<SASLOptions | undefined> {
+  const { sasl } = security
+  if (!sasl) return undefined
+  refuseFar(security, addresses)
   const { username, password } = await sasl.credential()
-  return { mechanism: sasl.mechanism, username, password } as SASLOptions
+  return { mechanism: sasl.mechanism, username, password: password.reveal() } as SASLOptions
 }
 
-function open(
-  opened: Opened,
-  facade: Facade,
-  how: { address: Address; security: Security },
-  onConnect: () => void,
-): void {
+/** Throws `config-invalid` where a password would go to another machine in clear (K-3). */
+export function refuseFar(security: Security, addresses: readonly Address[]): void {
+  const far = security.sasl?.loopbackOnly ? addresses.find(({ host }) => !isLoopback(host)) : undefined
+  if (!far) return
+  const name = keyNameOf(security)
+  throw new MillraceError(
+    'config-invalid',
+    `broker ${far.host}:${far.port} would be sent the password in clear (K-3)`,
+    {
+      hint: `set ${name('tls')}, or ${name('allowPlaintext')}`,
+    },
+  )
+}
+
+function open(opened: Opened, facade: Facade, how: { address: Address; tls: Tls | null }, onConnect: () => void): void {
   const { host, port } = how.address
   const scratch = Buffer.allocUnsafeSlow(readScratchBytes)
   const onread = {
@@ -125,8 +164,8 @@ function open(
     },
   }
   const plain = { host, port, onread, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
-  opened.socket = how.security.tls
-    ? tls.connect({ ...plain, ...tlsOptions(host, how.security.tls) } as tls.ConnectionOptions, onConnect)
+  opened.socket = how.tls
+    ? tls.connect({ ...plain, ...tlsOptions(host, how.tls) } as tls.ConnectionOptions, onConnect)
     : net.connect(plain as net.NetConnectOpts, onConnect)
   opened.socket.on('error', (error: Error & { code?: string }) => {
     opened.error = error
@@ -150,12 +189,15 @@ function unsentBytes(socket: net.Socket): number {
   return handle?.writeQueueSize ?? 0
 }
 
-export function tlsOptions(host: string, given: NonNullable<Security['tls']>): tls.ConnectionOptions {
+/** The name that is asked for is also the one that the certificate must have (W-21). */
+export function tlsOptions(host: string, { ca, client, serverName }: Tls): tls.ConnectionOptions {
+  const servername = serverName ?? (net.isIP(host) ? null : host)
   return {
     minVersion: 'TLSv1.2',
-    ...(net.isIP(host) ? {} : { servername: host }),
-    ...(given.ca ? { ca: given.ca } : {}),
-    ...(given.cert && given.key ? { cert: given.cert, key: given.key } : {}),
+    ...(servername === null ? {} : { servername }),
+    ...(ca === null ? {} : { ca }),
+    ...(client === null ? {} : { cert: client.certificate, key: client.key.reveal() }),
+    ...(client?.passphrase ? { passphrase: client.passphrase.reveal() } : {}),
   }
 }
 

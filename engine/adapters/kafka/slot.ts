@@ -1,5 +1,12 @@
 import { MillraceError } from '../../errors.ts'
-import { backOffMs, linkBackOff, sessionSwapJitter, sessionSwapShare, unitBackOff } from '../../limits.ts'
+import {
+  backOffMs,
+  linkBackOff,
+  reauthSpreadMs,
+  sessionSwapJitter,
+  sessionSwapShare,
+  unitBackOff,
+} from '../../limits.ts'
 import type { Chance, Clock } from '../../ports/clock.ts'
 import type { Trouble } from '../../ports/kafka.ts'
 import type { Link } from './link.ts'
@@ -159,12 +166,27 @@ export class LinkSlot {
       else if (early) this.#failed(unreachable(`${link.name}: the broker closed the link at once`))
       else this.#onReady()
     })
-    if (link.sessionEndsAtMs === null || this.#link !== link) return
-    const left = link.sessionEndsAtMs - this.#clock.nowMs()
-    const share = sessionSwapShare * (1 - sessionSwapJitter * this.#chance())
-    this.#cancelTimer = this.#clock.after(Math.max(0, left * share), () => {
+    if (this.#link !== link) return
+    let plannedMs = Number.POSITIVE_INFINITY
+    if (link.sessionEndsAtMs !== null) {
+      const left = link.sessionEndsAtMs - this.#clock.nowMs()
+      const share = sessionSwapShare * (1 - sessionSwapJitter * this.#chance())
+      plannedMs = this.#clock.nowMs() + Math.max(0, left * share)
+      this.#swapAt(link, plannedMs)
+    }
+    // K-55: each link at a moment of its own, and not later than it would have been anyway.
+    link.onOutdated(() => {
+      if (this.#link !== link || this.#closed) return
+      const now = this.#clock.nowMs()
+      this.#swapAt(link, now + this.#chance() * Math.min(reauthSpreadMs, Math.max(0, plannedMs - now)))
+    })
+  }
+
+  #swapAt(link: Link, atMs: number): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#clock.after(atMs - this.#clock.nowMs(), () => {
       this.#cancelTimer = null
-      if (!this.#closed && this.#link === link && !this.#connecting) this.#open()
+      if (!this.#closed && this.#link === link && !this.#connecting && !this.#next) this.#open()
     })
   }
 
@@ -175,8 +197,8 @@ export class LinkSlot {
   #failed(error: MillraceError): void {
     const now = this.#clock.nowMs()
     const tries = this.#link ? ++this.#swapTries : ++this.#tries
-    // A refused login is tried with fresh credentials, but not ten times a second (§5: wait).
-    const wait = backOffMs(error.code === 'kafka-login-refused' ? unitBackOff : linkBackOff, tries, this.#chance)
+    // What somebody has to mend, a refused login first, is tried with fresh credentials, but not ten times a second (§5: wait).
+    const wait = backOffMs(error.retryable ? linkBackOff : unitBackOff, tries, this.#chance)
     this.#cancelTimer?.()
     this.#cancelTimer = this.#clock.after(wait, () => {
       this.#cancelTimer = null

@@ -15,7 +15,7 @@ import type { Address } from './cluster.ts'
 import { type AdminAsk, createAsk, growAsk } from './decide/adminFault.ts'
 import { classify } from './decide/classify.ts'
 import { kafkajsFault, kafkaNumberOf } from './kafkajsFault.ts'
-import { type Security, saslOptions, tlsOptions } from './login.ts'
+import { refuseFar, type Security, saslOptions, tlsOptions } from './login.ts'
 
 /** Kafka's resource type of a topic; kafkajs types it as an enum that an ES module cannot import. */
 const topicResource = 2
@@ -31,6 +31,8 @@ export class TopicAdmin {
   #admin: Promise<Admin> | null = null
   #cancelIdle: (() => void) | null = null
   #users = 0
+  #stale = false
+  #deaf = () => {}
 
   constructor(how: { cluster: string; bootstrap: Address[]; clientId: string; security: Security; clock: Clock }) {
     this.#how = how
@@ -66,6 +68,7 @@ export class TopicAdmin {
 
   async close(): Promise<void> {
     this.#cancelIdle?.()
+    this.#deaf()
     const admin = this.#admin
     this.#admin = null
     await admin?.then(a => a.disconnect()).catch(() => {})
@@ -91,14 +94,34 @@ export class TopicAdmin {
     } finally {
       clearTimeout(timer)
       this.#users--
-      if (this.#users === 0) this.#cancelIdle = this.#how.clock.after(adminIdleMs, () => void this.close())
+      if (this.#users === 0 && this.#stale) void this.close()
+      else if (this.#users === 0) this.#cancelIdle = this.#how.clock.after(adminIdleMs, () => void this.close())
     }
   }
 
   async #open(): Promise<Admin> {
+    const { security } = this.#how
+    this.#stale = false
+    this.#deaf()
+    this.#deaf = security.onChange?.(() => this.#age()) ?? (() => {})
+    let admin: Admin | null = null
+    try {
+      admin = await this.#client()
+      await admin.connect()
+      return admin
+    } catch (cause) {
+      this.#admin = null
+      await admin?.disconnect().catch(() => {})
+      if (cause instanceof MillraceError) throw cause
+      throw kafkajsFault(this.#how.cluster, { what: 'no broker answers', right: 'Describe on the cluster' }, cause)
+    }
+  }
+
+  async #client(): Promise<Admin> {
     const { bootstrap, clientId, security } = this.#how
-    const sasl = security.sasl ? await saslOptions(security.sasl) : undefined
-    const admin = new Kafka({
+    const sasl = await saslOptions(security, bootstrap)
+    const secured = security.tls ? await security.tls() : null
+    return new Kafka({
       clientId,
       brokers: bootstrap.map(a => `${a.host}:${a.port}`),
       connectionTimeout: connectTimeoutMs,
@@ -106,21 +129,21 @@ export class TopicAdmin {
       reauthenticationThreshold: adminReauthenticateMs,
       logLevel: logLevel.NOTHING,
       retry: { retries: 3 },
-      ...(security.tls ? { ssl: true } : {}),
+      ...(secured ? { ssl: true } : {}),
       ...(sasl ? { sasl } : {}),
-      socketFactory: ({ host, port, onConnect }) =>
-        security.tls
-          ? tls.connect({ host, port, ...tlsOptions(host, security.tls) }, onConnect)
-          : net.connect({ host, port }, onConnect),
+      socketFactory: ({ host, port, onConnect }) => {
+        refuseFar(security, [{ host, port }])
+        return secured
+          ? tls.connect({ host, port, ...tlsOptions(host, secured) }, onConnect)
+          : net.connect({ host, port }, onConnect)
+      },
     }).admin()
-    try {
-      await admin.connect()
-      return admin
-    } catch (cause) {
-      this.#admin = null
-      await admin.disconnect().catch(() => {})
-      throw kafkajsFault(this.#how.cluster, { what: 'no broker answers', right: 'Describe on the cluster' }, cause)
-    }
+  }
+
+  /** The credentials have changed: who is at work goes on, the next one gets a client with the new ones (K-55). */
+  #age(): void {
+    this.#stale = true
+    if (this.#users === 0) void this.close()
   }
 
   #drop(admin: Promise<Admin>): void {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { Link, type Wire } from '../../../engine/adapters/kafka/link.ts'
 import { LinkSlot } from '../../../engine/adapters/kafka/slot.ts'
 import { MillraceError } from '../../../engine/errors.ts'
+import { reauthSpreadMs } from '../../../engine/limits.ts'
 import { manualClock } from '../../fakes/clock.ts'
 
 const sessionMs = 10_000
@@ -10,7 +11,16 @@ const nothing = () => {}
 const wire: Wire = { cork: nothing, uncork: nothing, write: () => true, resume: nothing, destroy: nothing }
 
 /** A slot whose links have sessions of ten seconds. `use` keeps a link in use as its owner would, when told. */
-function slotOf(how: { quietSwap?: boolean; needed?: boolean; fails?: MillraceError[] } = {}) {
+function slotOf(
+  how: {
+    quietSwap?: boolean
+    needed?: boolean
+    fails?: MillraceError[]
+    /** Null: without an end. */
+    session?: null
+    opened?: (link: Link, nth: number) => unknown
+  } = {},
+) {
   const clock = manualClock()
   const links: Link[] = []
   const triesMs: number[] = []
@@ -20,9 +30,10 @@ function slotOf(how: { quietSwap?: boolean; needed?: boolean; fails?: MillraceEr
       triesMs.push(clock.nowMs())
       const error = fails.shift()
       if (error) throw error
-      const sessionEndsAtMs = clock.nowMs() + sessionMs
+      const sessionEndsAtMs = how.session === null ? null : clock.nowMs() + sessionMs
       const link = new Link(wire, { name: 'broker', clientId: 'm', clock, account: null, sessionEndsAtMs })
       links.push(link)
+      how.opened?.(link, links.length)
       return link
     },
     clock,
@@ -98,5 +109,36 @@ test('a link that is lost while its swap is under way is replaced by the one tha
   assert.equal(slot.use(), links[1])
   await clock.advance(1_000)
   assert.equal(links.length, 2)
+  slot.close()
+})
+
+for (const quietSwap of [false, true]) {
+  test(`K-55: a link with outdated credentials is swapped once${quietSwap ? ', for sending too' : ''}, and works until then`, async () => {
+    const { clock, links, slot } = slotOf({ quietSwap, session: null })
+    await clock.advance(60_000)
+    assert.equal(slot.swaps, 0)
+    links[0]?.outdated()
+    assert.equal(slot.use(), links[0])
+    await clock.advance(reauthSpreadMs)
+    assert.deepEqual([slot.swaps, links.length, slot.use()], [1, 2, links[1]])
+    await clock.advance(60_000)
+    assert.equal(slot.swaps, 1)
+    slot.close()
+  })
+}
+
+test('credentials that change while a link is being opened make it one to be swapped', async () => {
+  const { clock, links, slot } = slotOf({ session: null, opened: (link, nth) => nth === 1 && link.outdated() })
+  await clock.advance(reauthSpreadMs)
+  assert.deepEqual([slot.swaps, links.length], [1, 2])
+  slot.close()
+})
+
+test('credentials that change do not make a swap later than the session has it', async () => {
+  const { clock, links, slot } = slotOf()
+  await clock.advance(0.7 * sessionMs)
+  links[0]?.outdated()
+  await clock.advance(0.1 * sessionMs)
+  assert.equal(slot.swaps, 1)
   slot.close()
 })
