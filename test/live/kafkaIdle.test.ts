@@ -6,6 +6,7 @@ import { kafka } from '../../rig/kafka.ts'
 import { want } from '../../rig/part.ts'
 import { clock, type Opened, openCluster, topicIdOf } from './kafkaCopy.ts'
 import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { eventually } from './runFile.ts'
 
 /** Of its own: thousands of partitions are a burden that other suites shall not carry. */
 const wishes = () => ({ many: want(kafka, {}) })
@@ -22,7 +23,16 @@ describe('thousands of partitions', live, () => {
   before(async () => {
     set = await rigFor(wishes())
     many = openCluster('many', set.parts.many.address.bootstrap, account)
-    for (let i = 0; i < topics; i++) await many.admin.createTopic(topicOf(i), partitionsEach)
+    // Of its own, for the client that it makes topics with costs CPU for as long as it is open (W-3).
+    const maker = openCluster('many', set.parts.many.address.bootstrap, account)
+    for (let i = 0; i < topics; i++) {
+      // A broker on a busy machine may need more than one request's time for so many; to make what is there is success.
+      await eventually(
+        () => maker.admin.createTopic(topicOf(i), partitionsEach).then(() => true),
+        AbortSignal.timeout(300_000),
+      )
+    }
+    await maker.close()
   })
   after(async () => {
     await many.close()
@@ -68,8 +78,7 @@ describe('thousands of partitions', live, () => {
     const share = (user + system) / 10 / (clock.nowMs() - startMs)
     t.diagnostic(`${fetches} fetches and ${share.toFixed(2)} % of one core in ${idleMs / 1000} s`)
     assert.ok(fetches <= 125, `${fetches} fetches`)
-    // The scenario says 2 % on a machine of its own; a timer or a fetch that spins costs far more than this.
-    assert.ok(share <= 8, `${share} % of one core`)
+    assert.ok(share <= 2, `${share} % of one core`)
     assert.equal(many.counts().metadataRequests - before.metadataRequests, 0)
     assert.deepEqual(
       streams.filter(stream => stream.trouble() !== null),

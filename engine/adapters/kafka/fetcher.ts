@@ -49,6 +49,8 @@ export type FetcherHome = {
 
 /** A stream as it was asked for: what came after a seek is not its answer. */
 type Asked = { stream: SourceStream; generation: number }
+/** By the topic as the answer will name it, and partition: thousands of idle ones are looked up twice a second. */
+type AllAsked = Map<string, Map<number, Asked>>
 /** `epoch`: of the batch before the first of `batches`. */
 type Taken = Asked & { fetched: FetchedPartition; batches: Walked[]; broken: boolean; epoch: number }
 
@@ -63,6 +65,7 @@ export class Fetcher {
   readonly #home: FetcherHome
   readonly #slot: LinkSlot
   readonly #streams: SourceStream[] = []
+  readonly #byTopic = new Map<string, Map<number, SourceStream>>()
   readonly #stopRoom: () => void
   #busy = false
   #turn = 0
@@ -110,12 +113,20 @@ export class Fetcher {
 
   add(stream: SourceStream): void {
     this.#streams.push(stream)
+    const { topic, partition } = stream.part
+    const ofTopic = this.#byTopic.get(topic) ?? new Map<number, SourceStream>()
+    this.#byTopic.set(topic, ofTopic.set(partition, stream))
     this.pump()
   }
 
   remove(stream: SourceStream): void {
     const i = this.#streams.indexOf(stream)
-    if (i >= 0) this.#streams.splice(i, 1)
+    if (i < 0) return
+    this.#streams.splice(i, 1)
+    const { topic, partition } = stream.part
+    const ofTopic = this.#byTopic.get(topic)
+    if (ofTopic?.get(partition) === stream) ofTopic.delete(partition)
+    if (ofTopic?.size === 0) this.#byTopic.delete(topic)
   }
 
   close(): void {
@@ -183,14 +194,15 @@ export class Fetcher {
   #send(link: Link, question: FetchQuestion): void {
     const byId = (link.version(fetchApi.key) ?? 0) >= 13
     this.byName = !byId
-    const asked = new Map<string, Asked>()
-    const streams = new Map(this.#streams.map(s => [`${s.part.topic}/${s.part.partition}`, s]))
+    const asked: AllAsked = new Map()
     for (const topic of question.topics) {
-      for (const p of topic.partitions) {
-        const stream = streams.get(`${topic.topic}/${p.partition}`)
-        if (!stream) continue
-        const key = `${byId ? topic.topicId : topic.topic}/${p.partition}`
-        asked.set(key, { stream, generation: stream.generation })
+      const streams = this.#byTopic.get(topic.topic)
+      const key = byId ? topic.topicId : topic.topic
+      const ofTopic = asked.get(key) ?? new Map<number, Asked>()
+      asked.set(key, ofTopic)
+      for (const { partition } of topic.partitions) {
+        const stream = streams?.get(partition)
+        if (stream) ofTopic.set(partition, { stream, generation: stream.generation })
       }
     }
     this.#busy = true
@@ -211,13 +223,13 @@ export class Fetcher {
   }
 
   /** Busy until all positions are moved: a fault of one stream wakes the fetcher, and the others would come twice. */
-  #answered(reply: Reply<FetchAnswer>, asked: Map<string, Asked>): void {
+  #answered(reply: Reply<FetchAnswer>, asked: AllAsked): void {
     this.#slot.good()
     const { answer, frame } = reply
     if (answer.error !== 0) {
       frame.release()
       this.#home.wholeFault(
-        [...asked.values()].map(a => a.stream),
+        [...asked.values()].flatMap(ofTopic => [...ofTopic.values()]).map(a => a.stream),
         answer.error,
       )
       this.#busy = false
@@ -234,11 +246,12 @@ export class Fetcher {
   }
 
   /** Finds the batches and moves the positions; nothing is checked yet. */
-  #take(answer: FetchAnswer, asked: Map<string, Asked>): Taken[] {
+  #take(answer: FetchAnswer, asked: AllAsked): Taken[] {
     const taken: Taken[] = []
     for (const topic of answer.topics) {
+      const ofTopic = asked.get(topic.topicId ?? topic.topic ?? '')
       for (const fetched of topic.partitions) {
-        const a = asked.get(`${topic.topicId ?? topic.topic}/${fetched.partition}`)
+        const a = ofTopic?.get(fetched.partition)
         if (!a || a.stream.closed || a.generation !== a.stream.generation) continue
         if (fetched.error !== 0 || fetched.diverging) this.#home.fault(a.stream, fetched, answer)
         else {

@@ -11,6 +11,13 @@ type Waiter = {
   off: () => void
 }
 
+type Seen = { logStart: bigint; lastStable: bigint; end: bigint; tail: boolean }
+
+function isSeen(now: Omit<Seen, 'tail'>, tail: boolean, last: Seen): boolean {
+  const isSame = now.logStart === last.logStart && now.lastStable === last.lastStable && now.end === last.end
+  return isSame && tail === last.tail
+}
+
 /** What a stream needs of the source it belongs to. */
 export type StreamHome = {
   account: MemoryAccount
@@ -38,7 +45,8 @@ export class SourceStream implements Stream {
   #full = false
   #windowBytes = 0
   #closed = false
-  #lastSeen = ''
+  /** What the last answer said of the log. */
+  #seen: Seen | null = null
   readonly #answers: Answer[] = []
   #waiter: Waiter | null = null
   readonly #home: StreamHome
@@ -83,7 +91,7 @@ export class SourceStream implements Stream {
     this.position = at
     this.standing = false
     this.corruptTries = 0
-    this.#lastSeen = ''
+    this.#seen = null
     this.#drop()
     this.#home.wake(this)
   }
@@ -121,10 +129,9 @@ export class SourceStream implements Stream {
     if (answer.is === 'batches') {
       // An empty answer below the end is news, once: compaction has left nothing between here and there (M-34).
       const end = answer.lastStable < 0n ? answer.end : answer.lastStable
-      const tail = answer.batches.length === 0 && this.position.offset < end ? ' tail' : ''
-      const seen = `${answer.logStart} ${answer.lastStable} ${answer.end}${tail}`
-      if (answer.batches.length === 0 && seen === this.#lastSeen) return
-      this.#lastSeen = seen
+      const tail = answer.batches.length === 0 && this.position.offset < end
+      if (answer.batches.length === 0 && this.#seen !== null && isSeen(answer, tail, this.#seen)) return
+      this.#seen = { logStart: answer.logStart, lastStable: answer.lastStable, end: answer.end, tail }
     } else this.standing = true
     const waiter = this.#waiter
     if (!waiter) {
