@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { addAcls } from './acls.ts'
 import { addConfig } from './configCommand.ts'
 import { addMirror } from './mirror.ts'
 import { addRun } from './run.ts'
@@ -13,7 +14,7 @@ const program = new Command('millrace')
   .showSuggestionAfterError()
   .showHelpAfterError('(millrace --help lists the commands)')
 
-addVerify(addMirror(program))
+addVerify(addAcls(addMirror(program)))
 addConfig(addRun(program))
 
 try {

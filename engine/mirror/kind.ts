@@ -1,5 +1,6 @@
 import type { Fault } from '../errors.ts'
 import type { FlowKind, UnitPlan, View } from '../flow/contract.ts'
+import { selection } from '../flow/select.ts'
 import { unitName } from '../flow/unitName.ts'
 import { topicGoneLooks } from '../limits.ts'
 import { planTopics } from './decide/planTopics.ts'
@@ -31,9 +32,11 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
 
 /** A unit is one partition of the source, under its name there (M-1): those that nothing stands in the way of (M-5). */
 function unitsOf(spec: MirrorSpec, view: View<MirrorLook>): UnitPlan[] {
+  // The look may be older than the spec: what has left it stops at once.
+  const selected = selection(spec.topics)
   return planTopics(spec, view).flatMap(({ topic, partitions }) =>
     partitions
-      .filter(p => p.is === 'ready')
+      .filter(p => p.is === 'ready' && selected(topic, view.topics.get(topic)?.internal ?? false).selected)
       .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
   )
 }

@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import kafkajs from 'kafkajs'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
 import type { FlowEvent } from '../../engine/flow/event.ts'
+import { missingRight } from '../../engine/flow/missingRight.ts'
+import { Secret } from '../../engine/flow/secret.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { kafka } from '../../rig/kafka.ts'
 import { openPlain } from '../../rig/openPlain.ts'
@@ -33,7 +35,8 @@ describe('a mirror to a cluster where it may not make topics', live, () => {
     east = openPlain('east', set.east.bootstrap)
     owner = openPlain('owner', bootstrap)
     const [user] = users
-    const credential = async () => ({ username: user?.name ?? '', password: user?.password ?? '' })
+    const password = new Secret(user?.password ?? '', { name: 'test', generation: 1 })
+    const credential = async () => ({ username: user?.name ?? '', password })
     const sasl = { mechanism: 'plain' as const, credential }
     locked = openCluster('locked', saslPlaintext, new MemoryAccount(), { security: { tls: null, sasl } })
     tools = kafkaClient(bootstrap)
@@ -108,7 +111,7 @@ describe('a mirror to a cluster where it may not make topics', live, () => {
     await untilEnd(owner, { topic: 'rights.missing', partition: 0 }, 40, signal)
     assert.deepEqual(
       events.map(({ code, hint }) => [code, hint]),
-      [['kafka-not-authorized', 'add an ACL for our principal: Create on topic rights.missing or on the cluster']],
+      [['kafka-not-authorized', missingRight('Create on topic rights.missing or on the cluster')]],
     )
     over.abort()
     await solo.done
