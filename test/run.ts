@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { whenAncestorEnds } from './ancestors.ts'
 import { root } from './tidy/tree.ts'
 
@@ -44,7 +45,9 @@ if (files.length === 0) refuse(`no ${mode} test file matches ${filters.join(' ')
 
 // TimeoutNegativeWarning is kafkajs's (KAFKA-CLIENT W-4).
 const always = ['--disable-warning=TimeoutNegativeWarning', '--test', '--test-reporter=spec']
-const run = spawn(process.execPath, [...always, ...optionsOf(mode), ...files], { cwd: root, stdio: 'inherit' })
+// Each file is a process of its own, and would strip the types of the whole tree again (docs/decisions/0006).
+const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env }
+const run = spawn(process.execPath, [...always, ...optionsOf(mode), ...files], { cwd: root, stdio: 'inherit', env })
 // A terminal sends Ctrl-C to the whole group; a signal sent to us alone is handed on. Either way node's end is ours.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void run.kill(signal))
 whenAncestorEnds(() => {
