@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
 import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
@@ -6,6 +5,7 @@ import { kinds } from '../engine/kinds.ts'
 import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
 import { located, type NamedCluster } from './clusters.ts'
+import { clustersInUse } from './clustersInUse.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
@@ -60,16 +60,18 @@ async function run(flags: Flags): Promise<number> {
     clusters: clustersOf(config, flags.config),
     begin: async () => plansOf(config),
     running(solo, opened, { clock, log, tell }) {
+      const inUse = clustersInUse(config)
       const watching = watchConfig(flags.config, {
         text,
         clock,
         onChange: changed => {
           const next = readConfig(changed, specs)
           const faults = next.ok
-            ? clustersChanged(config, next.config)
+            ? inUse.changed(next.config)
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
           if (next.ok && faults.length === 0) {
             opened.add(clustersOf(next.config, flags.config))
+            inUse.add(next.config)
             faults.push(...solo.apply(plansOf(next.config)).map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
           }
           if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
@@ -107,13 +109,4 @@ function clustersOf({ clusters }: Config, file: string): NamedCluster[] {
     ...located(settings, file),
     keyName: key => `clusters.${name}.security.${key}`,
   }))
-}
-
-/** Links and what is known of brokers belong to a cluster as it was first read. */
-function clustersChanged(before: Config, after: Config): string[] {
-  return [...after.clusters].flatMap(([name, settings]) => {
-    const old = before.clusters.get(name)
-    if (!old || isDeepStrictEqual(old, settings)) return []
-    return [`clusters.${name}: it cannot be changed while it is in use: start the process anew`]
-  })
 }

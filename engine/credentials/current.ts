@@ -85,7 +85,9 @@ export function currentSecret(how: {
     return looking
   }
 
+  /** One timer, also when the last listener left while it was looked for and another one came. */
   function watch(): void {
+    cancel?.()
     cancel = clock.after(secretLookMs, () => {
       lookOnce()
         .catch(() => {})
@@ -108,10 +110,7 @@ export function currentSecret(how: {
       // One place for each listener, also for the same function twice.
       const listener = () => tell()
       listeners.add(listener)
-      if (listeners.size === 1) {
-        cancel?.()
-        watch()
-      }
+      if (listeners.size === 1) watch()
       return () => {
         listeners.delete(listener)
         if (listeners.size === 0) cancel?.()

@@ -12,12 +12,13 @@ const password = (value: string) => JSON.stringify({ username: 'u', password: va
 /** A file in memory; `text` null: it is not there. */
 function startCurrent(first: string | null) {
   const clock = manualClock()
-  const file = { text: first, reads: 0 }
+  const file = { text: first, reads: 0, held: Promise.resolve() }
   const events: FlowEvent[] = []
   const redactor = startRedactor()
   const secrets: PlainSecrets = {
     async read() {
       file.reads++
+      await file.held
       if (file.text === null) throw new MillraceError('secret-missing', 'p.json is not there')
       return { versionId: file.text, text: file.text }
     },
@@ -63,6 +64,22 @@ test('who listens is told within five seconds of a change, and nobody looks when
   await clock.advance(5_000)
   assert.equal(told, 3)
   end()
+})
+
+test('who comes while it is looked for, after the last listener has left, does not double the looks', async () => {
+  const { clock, file, current } = startCurrent(password('first-one'))
+  await current.get()
+  const end = current.onChange(() => {})
+  const held = Promise.withResolvers<void>()
+  file.held = held.promise
+  await clock.advance(5_000)
+  end()
+  current.onChange(() => {})
+  held.resolve()
+  await clock.settle()
+  const { reads } = file
+  await clock.advance(60_000)
+  assert.equal(file.reads - reads, 12)
 })
 
 test('K-14: a bad value changes nothing, is told once, and a good one after it counts on', async () => {

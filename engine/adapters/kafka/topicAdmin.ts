@@ -77,8 +77,7 @@ export class TopicAdmin {
   async #with<T>(ask: AdminAsk, work: (admin: Admin) => Promise<T>): Promise<T> {
     this.#cancelIdle?.()
     this.#users++
-    this.#admin ??= this.#open()
-    const admin = this.#admin
+    const admin = this.#admin ?? this.#opening()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer within ${adminTimeoutMs} ms`)), adminTimeoutMs)
@@ -99,6 +98,16 @@ export class TopicAdmin {
     }
   }
 
+  /** One that fails leaves the place to the next call, and takes nothing from one that was opened meanwhile. */
+  #opening(): Promise<Admin> {
+    const admin = this.#open()
+    this.#admin = admin
+    admin.catch(() => {
+      if (this.#admin === admin) this.#admin = null
+    })
+    return admin
+  }
+
   async #open(): Promise<Admin> {
     const { security } = this.#how
     this.#stale = false
@@ -110,7 +119,6 @@ export class TopicAdmin {
       await admin.connect()
       return admin
     } catch (cause) {
-      this.#admin = null
       await admin?.disconnect().catch(() => {})
       if (cause instanceof MillraceError) throw cause
       throw kafkajsFault(this.#how.cluster, { what: 'no broker answers', right: 'Describe on the cluster' }, cause)
