@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { MillraceError } from '../engine/errors.ts'
-import { nearest } from '../engine/flow/nearest.ts'
 import { startRedactor } from '../engine/flow/redactor.ts'
 import { within } from '../engine/flow/within.ts'
 import { answerLateMs } from '../engine/limits.ts'
@@ -15,24 +14,22 @@ import { type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { clusterFiles } from './clusterFiles.ts'
 import type { NamedCluster } from './clusters.ts'
 import { faultLine } from './configLines.ts'
-import { exitCodeOf } from './exitCode.ts'
+import { type Ended, end } from './ended.ts'
+import { type MirrorFlags, mirrorSpecOf } from './flagSpec.ts'
 import { helpExamples } from './helpExamples.ts'
+import { noFlow } from './noFlow.ts'
 import { openCluster } from './openCluster.ts'
-import { errorLines } from './output.ts'
-import { written } from './written.ts'
 
-type Flags = AskedFlags & {
-  needed?: true
-  naming?: string
-  create: boolean
-  config?: string
-  principal: string
-  output?: string
-}
+type Flags = AskedFlags &
+  Omit<MirrorFlags, 'start' | 'compression'> & {
+    needed?: true
+    config?: string
+    principal: string
+    output?: string
+  }
 type Brokers = Pick<NamedCluster, 'name' | 'brokers'>
 /** `flow` null: it is made of ids of clusters that do not answer. */
 type Wanted = { flow: string | null; from: Brokers; to: Brokers; spec: MirrorSpec }
-type Ended = { out: string; err: string; code: number }
 
 /** Stands for the name of a flow that is not known; no flow can have it. */
 const unknownFlow = '<flow>'
@@ -60,20 +57,6 @@ export function addAcls(mirror: Command): Command {
     ['millrace mirror acls --needed -c millrace.yaml clicks --principal User:mirror', 'the same for a flow of a file'],
   ])
   return mirror
-}
-
-async function end(run: () => Promise<Ended>): Promise<void> {
-  const { out, err, code } = await run().catch(error => ({
-    out: '',
-    err: `${errorLines(error)}\n`,
-    code: exitCodeOf(error),
-  }))
-  // Whoever has read enough closes it.
-  process.stdout.on('error', () => {})
-  process.stdout.write(out)
-  process.stderr.write(err)
-  await Promise.all([written(process.stdout), written(process.stderr)])
-  process.exit(code)
 }
 
 async function acls(flags: Flags, words: readonly string[]): Promise<Ended> {
@@ -105,16 +88,8 @@ async function acls(flags: Flags, words: readonly string[]): Promise<Ended> {
 
 async function ofFlags(flags: Flags, words: readonly string[]): Promise<Wanted> {
   const { from, to, topics, name } = askedOf(flags, words, 'millrace mirror acls --needed', await clusterFiles(flags))
-  const { mirrorSpec } = await import('../engine/mirror/spec.ts')
-  const found = mirrorSpec.safeParse({
-    from: from.name,
-    to: to.name,
-    topics,
-    ...(flags.naming === undefined ? {} : { naming: { prefix: flags.naming } }),
-    destination: { create: flags.create },
-  })
-  if (!found.success) throw invalid(`--naming: found '${flags.naming}': ${found.error.issues[0]?.message}`)
-  return { flow: name ?? (await nameOf(from, to)), from, to, spec: found.data }
+  const spec = await mirrorSpecOf({ from, to, topics }, flags)
+  return { flow: name ?? (await nameOf(from, to)), from, to, spec }
 }
 
 /** The name that `millrace mirror` would take (M-100); null when the two do not both answer soon. */
@@ -166,9 +141,7 @@ async function ofFile(flags: Flags, file: string, words: readonly string[]): Pro
   const { clusters, flows } = read.config
   const settings = flows.get(flow)
   if (settings === undefined) {
-    const near = nearest(flow, flows.keys())
-    const hint = near === null ? `it has: ${[...flows.keys()].join(', ') || 'none'}` : `did you mean ${near}?`
-    throw new MillraceError('not-found', `${file} has no flow '${flow}'`, { hint })
+    throw noFlow(file, flow, [...flows.keys()])
   }
   const spec = settings.spec as MirrorSpec
   const brokersOf = (name: string) => ({ name, brokers: clusters.get(name)?.brokers ?? [] })

@@ -1,17 +1,14 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
-import { nearest } from '../engine/flow/nearest.ts'
 import type { Config, ReadConfig } from '../engine/process/config.ts'
 import { type ConfigFault, inOrder } from '../engine/process/configFault.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
 import { showSafe } from '../engine/process/pretty.ts'
 import { faultLine, warningLine } from './configLines.ts'
-import { exitCodeOf } from './exitCode.ts'
-import { errorLines } from './output.ts'
-import { written } from './written.ts'
+import { type Ended, end } from './ended.ts'
+import { noFlow } from './noFlow.ts'
 
 type Flags = { config: string; output?: string }
-type Ended = { out: string; err: string; code: number }
 
 /** `millrace config check` and `config explain` (DESIGN §7). They read a file, the first also its secrets, and connect to nothing. */
 export function addConfig(program: Command): Command {
@@ -28,20 +25,6 @@ export function addConfig(program: Command): Command {
     .argument('[flow]', 'of this flow only')
     .action((flow: string | undefined, flags: Flags) => end(() => explain(flags, flow ?? null)))
   return program
-}
-
-async function end(run: () => Promise<Ended>): Promise<void> {
-  const { out, err, code } = await run().catch(error => ({
-    out: '',
-    err: `${errorLines(error)}\n`,
-    code: exitCodeOf(error),
-  }))
-  // Whoever has read enough closes it.
-  process.stdout.on('error', () => {})
-  process.stdout.write(out)
-  process.stderr.write(err)
-  await Promise.all([written(process.stdout), written(process.stderr)])
-  process.exit(code)
 }
 
 async function check(flags: Flags): Promise<Ended> {
@@ -78,9 +61,7 @@ async function explain(flags: Flags, flow: string | null): Promise<Ended> {
     return { out: `${JSON.stringify({ ok: false, faults: explained.faults })}\n`, err: '', code: 2 }
   }
   if (flow !== null && !explained.flows.includes(flow)) {
-    const near = nearest(flow, explained.flows)
-    const hint = near === null ? `it has: ${explained.flows.join(', ') || 'none'}` : `did you mean ${near}?`
-    throw new MillraceError('not-found', `${flags.config} has no flow '${flow}'`, { hint })
+    throw noFlow(flags.config, flow, explained.flows)
   }
   const out = json
     ? `${JSON.stringify({ ok: true, values: explained.values })}\n`

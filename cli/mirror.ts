@@ -12,20 +12,12 @@ import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { clusterFiles } from './clusterFiles.ts'
 import { dryRun } from './dryRun.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { type MirrorFlags, mirrorSpecOf } from './flagSpec.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { type Around, type Opened, runFlows } from './runFlows.ts'
 
-type Flags = AskedFlags & {
-  start?: string
-  naming?: string
-  compression?: string
-  create: boolean
-  untilEnd?: true
-  strict?: true
-  dryRun?: true
-  output?: string
-}
+type Flags = AskedFlags & MirrorFlags & { untilEnd?: true; strict?: true; dryRun?: true; output?: string }
 type Wanted = Asked & { flags: Flags; json: boolean }
 
 /** `millrace mirror` (MIRROR M-100, §3.5). */
@@ -65,7 +57,7 @@ async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
   let spec: MirrorSpec
   try {
     wanted = await wantedOf(flags, words)
-    spec = await specOf(wanted)
+    spec = await mirrorSpecOf(wanted, flags)
   } catch (error) {
     process.stderr.write(`${errorLines(error)}\n`)
     return exitCodeOf(error)
@@ -87,33 +79,6 @@ async function wantedOf(flags: Flags, words: readonly string[]): Promise<Wanted>
     throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
   }
   return { ...asked, flags, json: process.stdout.isTTY !== true || flags.output === 'json' }
-}
-
-/** The spec that the flags stand for, with the defaults of the file. Throws `config-invalid` that names the flag. */
-async function specOf({ from, to, topics, flags }: Wanted): Promise<MirrorSpec> {
-  const { mirrorSpec } = await import('../engine/mirror/spec.ts')
-  const found = mirrorSpec.safeParse({
-    from: from.name,
-    to: to.name,
-    topics,
-    ...(flags.start === undefined ? {} : { start: startOf(flags.start) }),
-    ...(flags.naming === undefined ? {} : { naming: { prefix: flags.naming } }),
-    ...(flags.compression === undefined ? {} : { compression: flags.compression }),
-    destination: { create: flags.create },
-  })
-  if (found.success) return found.data
-  const [issue] = found.error.issues
-  const flag = String(issue?.path[0] ?? '')
-  const given = flags[flag as keyof Flags]
-  throw new MillraceError('config-invalid', `--${flag}: found '${given}': ${issue?.message}`)
-}
-
-function startOf(text: string): unknown {
-  if (text === 'earliest' || text === 'latest') return text
-  const timeMs = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isFinite(timeMs)) return { timeMs }
-  const expected = 'expected earliest, latest or a time such as 2026-01-31T00:00:00Z'
-  throw new MillraceError('config-invalid', `--start: ${expected}, found '${text}'`)
 }
 
 /** What is to run, when both clusters have answered: no broker for 30 s at the start ends the command (M-100). */

@@ -95,7 +95,7 @@ function terminal(stdout: Stream, stderr: Stream): Output {
 }
 
 /** What people read of an error: what was found, and what to do. */
-function faultLines(fault: Fault): string {
+export function faultLines(fault: Fault): string {
   return showSafe(`${fault.code}: ${fault.message}${fault.hint ? `\n  ${fault.hint}` : ''}`)
 }
 

@@ -18,7 +18,7 @@ import { clusterFiles } from './clusterFiles.ts'
 import type { NamedCluster } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { openCluster } from './openCluster.ts'
-import { eraseLine, errorLines } from './output.ts'
+import { eraseLine, errorLines, faultLines } from './output.ts'
 import { unfinished, verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
 import { written } from './written.ts'
 
@@ -65,7 +65,7 @@ async function verifyCommand(flags: Flags, words: readonly string[]): Promise<nu
     process.stdout.on('error', () => {})
     process.stdout.write(wanted.json ? results.map(verifyJsonLine).join('') : verifyTable(results))
     for (const { topic, partition, fault } of results)
-      if (fault) process.stderr.write(redactor.redact(`${topic}/${partition}: ${fault.code}: ${fault.message}\n`))
+      if (fault) process.stderr.write(redactor.redact(`${topic}/${partition}: ${faultLines(fault)}\n`))
     return verifyExitCode(results, wanted.strict)
   } catch (error) {
     process.stderr.write(redactor.redact(`${errorLines(error)}\n`))

@@ -129,7 +129,10 @@ export function watchConfig(
 /** What changes when the file does; null when it cannot be asked for now. */
 async function markOf(path: string): Promise<string | null> {
   try {
-    const { mtimeNs, ctimeNs, size, ino, dev } = await stat(path, { bigint: true })
+    const found = await stat(path, { bigint: true })
+    // What a pipe (`-c <(…)`) or a terminal gives is not given twice.
+    if (found.isFIFO() || found.isCharacterDevice()) return null
+    const { mtimeNs, ctimeNs, size, ino, dev } = found
     return [mtimeNs, ctimeNs, size, ino, dev].join(' ')
   } catch {
     return null

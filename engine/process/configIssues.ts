@@ -30,7 +30,13 @@ export const notYet = 'not in this version'
  */
 export function faultsOf(
   issues: readonly Issue[],
-  of: { schema: z.ZodType; value: unknown; at: ConfigPath; text: ConfigText; otherKeys?: readonly string[] },
+  of: {
+    schema: z.ZodType
+    value: unknown
+    at: ConfigPath
+    text: Pick<ConfigText, 'placeOf'>
+    otherKeys?: readonly string[]
+  },
 ): ConfigFault[] {
   const shape = shapeOf(of.schema)
   return issues.flatMap(issue => faultsOfIssue(issue, []))
@@ -73,7 +79,12 @@ function shapeOf(schema: z.ZodType): Shape {
 }
 
 /** A key that is not known here. `known` empty = no list is given. */
-export function unknownKey(key: string, path: ConfigPath, known: readonly string[], text: ConfigText): ConfigFault {
+export function unknownKey(
+  key: string,
+  path: ConfigPath,
+  known: readonly string[],
+  text: Pick<ConfigText, 'placeOf'>,
+): ConfigFault {
   const whole = [...path, key]
   const near = nearest(key, known)
   const expected = known.length === 0 ? 'no such key' : orList(known)

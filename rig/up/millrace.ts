@@ -8,10 +8,14 @@ export type JsonLine = Record<string, unknown>
 
 const main = join(import.meta.dirname, '../../cli/start.mjs')
 
+/** Of what it said on stderr, when that is shown only at a bad end. */
+const saidChunksMax = 200
+
 /**
- * Runs the real command, its stdout read line by line, and with `onLog` and `quiet` its log too. Resolves with its exit code. What it says on stderr is passed
- * on, with `quiet` only when it ends with another code than 0. When `stop` is aborted it gets a SIGTERM. It does not
- * outlive us: when nobody reads its lines any more, it stops by itself.
+ * Runs the real command, its stdout read line by line, and with `onLog` and `quiet` its log too. Resolves with its exit
+ * code. What it says on stderr is passed on, with `quiet` only when it ends with another code than 0, and then the last
+ * of it. When `stop` is aborted it gets a SIGTERM. It does not outlive us: when nobody reads its lines any more, it
+ * stops by itself.
  */
 export async function runMillrace(
   args: string[],
@@ -27,7 +31,9 @@ export async function runMillrace(
   })
   const end = () => void child.kill('SIGTERM')
   stop.addEventListener('abort', end, { once: true })
-  child.stderr?.on('data', data => void said.push(data))
+  child.stderr?.on('data', data => {
+    if (said.push(data) > saidChunksMax) said.shift()
+  })
   const { onLog } = how
   if (onLog && child.stderr) createInterface({ input: child.stderr }).on('line', text => tellLog(text, onLog))
   if (child.stdout === null) throw new Error('the command has no stdout')

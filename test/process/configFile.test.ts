@@ -168,3 +168,9 @@ test('a file that is no text of at most 1 MiB is refused with the reason', async
   assert.equal((await readConfigText(file('full', 'x'.repeat(1024 * 1024)))).length, 1024 * 1024)
   assert.equal(await readConfigText(file('marked', '\uFEFFa: 1')), 'a: 1')
 })
+
+test('what is no file with a content of its own, a pipe or a device, is read once', async t => {
+  const { told, looks } = watched(t, '/dev/null', 'one')
+  await looks(5)
+  assert.deepEqual(told, [])
+})
