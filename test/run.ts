@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -26,11 +27,24 @@ function filesOf(mode: 'quick' | 'live', filters: string[]): string[] {
   return all.filter(path => filters.length === 0 || filters.some(filter => path.includes(filter))).sort()
 }
 
-/** Live suites share brokers and two cores, so they run one after another (RIG R-26). */
-function optionsOf(mode: 'quick' | 'live'): string[] {
-  return mode === 'live'
-    ? ['--test-global-setup=test/live/setup.ts', '--test-concurrency=1', `--test-timeout=${testMsMax.live}`]
-    : [`--test-concurrency=${availableParallelism()}`, `--test-timeout=${testMsMax.quick}`]
+/** What these count or measure would be spoiled by a neighbour: they run alone, after all others (RIG R-26). */
+const alone = /\/(kafkaIdle|mirrorIdle|kafkaDeaf|kafkaQuota|rigCommand|rigOwner|rig)\.test\.ts$/
+
+/** Live suites mostly wait for brokers and time-outs, so two at a time keep the cores busy. */
+const liveAtOnce = 2
+
+type Pass = { files: string[]; options: string[] }
+
+function passesOf(mode: 'quick' | 'live', files: string[]): Pass[] {
+  if (mode === 'quick') {
+    return [{ files, options: [`--test-concurrency=${availableParallelism()}`, `--test-timeout=${testMsMax.quick}`] }]
+  }
+  const always = ['--test-global-setup=test/live/setup.ts', `--test-timeout=${testMsMax.live}`]
+  const passes = [
+    { files: files.filter(path => !alone.test(path)), options: [...always, `--test-concurrency=${liveAtOnce}`] },
+    { files: files.filter(path => alone.test(path)), options: [...always, '--test-concurrency=1'] },
+  ]
+  return passes.filter(pass => pass.files.length > 0)
 }
 
 function refuse(message: string, code: number): never {
@@ -47,18 +61,37 @@ if (files.length === 0) refuse(`no ${mode} test file matches ${filters.join(' ')
 const always = ['--disable-warning=TimeoutNegativeWarning', '--test', '--test-reporter=spec']
 // Each file is a process of its own, and would strip the types of the whole tree again (docs/decisions/0006).
 const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env }
-const run = spawn(process.execPath, [...always, ...optionsOf(mode), ...files], { cwd: root, stdio: 'inherit', env })
-// A terminal sends Ctrl-C to the whole group; a signal sent to us alone is handed on. Either way node's end is ours.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void run.kill(signal))
-whenAncestorEnds(() => {
-  run.kill('SIGINT')
-  setTimeout(() => run.kill('SIGKILL'), killOrphanAfterMs)
-})
+let running: ChildProcess | null = null
 let timeOver = false
+
+/** Gives node's exit code. */
+async function runPass({ files, options }: Pass): Promise<number> {
+  running = spawn(process.execPath, [...always, ...options, ...files], { cwd: root, stdio: 'inherit', env })
+  const [code, signal] = await once(running, 'exit')
+  return code ?? (signal === 'SIGINT' ? 130 : 143)
+}
+
+// A terminal sends Ctrl-C to the whole group; a signal sent to us alone is handed on. Either way node's end is ours.
+let stopped = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    stopped = true
+    running?.kill(signal)
+  })
+}
+const end = (killMs: number) => {
+  stopped = true
+  running?.kill('SIGINT')
+  setTimeout(() => running?.kill('SIGKILL'), killMs)
+}
+whenAncestorEnds(() => end(killOrphanAfterMs))
 setTimeout(() => {
   timeOver = true
   process.stderr.write(`time over: the ${mode} tests ran for ${runMsMax[mode] / 1000} s\n`)
-  run.kill('SIGINT')
-  setTimeout(() => run.kill('SIGKILL'), killAfterMs)
+  end(killAfterMs)
 }, runMsMax[mode])
-run.on('exit', (code, signal) => process.exit(timeOver ? timeOverCode : (code ?? (signal === 'SIGINT' ? 130 : 143))))
+
+// All are run, so that one run tells all that is wrong.
+const codes: number[] = []
+for (const pass of passesOf(mode, files)) if (!stopped) codes.push(await runPass(pass))
+process.exit(timeOver ? timeOverCode : (codes.find(code => code !== 0) ?? 0))
