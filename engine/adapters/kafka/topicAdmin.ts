@@ -8,6 +8,7 @@ import {
   adminTimeoutMs,
   connectTimeoutMs,
   describeTopicsMax,
+  stopReserveMs,
 } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClusterAdmin, TopicConfig } from '../../ports/kafka.ts'
@@ -66,12 +67,15 @@ export class TopicAdmin {
       return new Map(found)
     })
 
+  /** One that is still being opened may take longer than a whole stop: it is not waited for to the end. */
   async close(): Promise<void> {
     this.#cancelIdle?.()
     this.#deaf()
     const admin = this.#admin
     this.#admin = null
-    await admin?.then(a => a.disconnect()).catch(() => {})
+    if (!admin) return
+    const late = new Promise<void>(resolve => this.#how.clock.after(stopReserveMs, resolve))
+    await Promise.race([admin.then(a => a.disconnect()).catch(() => {}), late])
   }
 
   async #with<T>(ask: AdminAsk, work: (admin: Admin) => Promise<T>): Promise<T> {
