@@ -8,6 +8,7 @@ import { startRedactor } from '../engine/flow/redactor.ts'
 import { unlessAborted } from '../engine/flow/unlessAborted.ts'
 import { unitLookMs } from '../engine/limits.ts'
 import { flowName } from '../engine/mirror/flowName.ts'
+import type { Naming } from '../engine/mirror/spec.ts'
 import { type Verified, type VerifyProgress, verify } from '../engine/mirror/verify.ts'
 import type { Clock } from '../engine/ports/clock.ts'
 import type { KafkaCluster } from '../engine/ports/kafka.ts'
@@ -17,19 +18,21 @@ import { type Asked, type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { clusterFiles } from './clusterFiles.ts'
 import type { NamedCluster } from './clusters.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { mirrorSpecOf } from './flagSpec.ts'
 import { openCluster } from './openCluster.ts'
 import { eraseLine, errorLines, faultLines } from './output.ts'
 import { unfinished, verifyExitCode, verifyJsonLine, verifyProgressLine, verifyTable } from './verifyOutput.ts'
 import { written } from './written.ts'
 
-type Flags = AskedFlags & { deep?: true; sinceOffset?: string; strict?: true; output?: string }
-type Wanted = Asked & { sinceOffset: bigint | null; strict: boolean; json: boolean }
+type Flags = AskedFlags & { deep?: true; naming?: string; sinceOffset?: string; strict?: true; output?: string }
+type Wanted = Asked & { naming: Naming; sinceOffset: bigint | null; strict: boolean; json: boolean }
 
 /** `millrace mirror verify` (MIRROR M-101, §3.6). It reads and never writes. */
 export function addVerify(mirror: Command): Command {
   return askOptions(mirror.command('verify'))
     .description('compare what a mirror has copied with its source, record by record')
     .option('--deep', 'read both sides up to the checkpoint and compare the records themselves')
+    .option('--naming <prefix>', 'the prefix that the names have at the destination')
     .option('--since-offset <n>', 'begin at this offset of the source')
     .option('--strict', 'repeated records are a bad result too')
     .option('--name <flow>', 'name of the flow whose checkpoints say how far (default: made of the cluster ids)')
@@ -86,7 +89,7 @@ async function verified(wanted: Wanted, { from, to, clock, stop }: Around): Prom
   const looks = await unlessAborted(Promise.all([from.admin.look('all'), to.admin.look([])]), stop)
   if (looks === null) return null
   const [source, destination] = looks
-  if (source.clusterId !== '' && source.clusterId === destination.clusterId) {
+  if (source.clusterId !== '' && source.clusterId === destination.clusterId && wanted.naming === 'identity') {
     const message = `source and destination are the same cluster ${source.clusterId}: it would be compared with itself`
     throw new MillraceError('config-invalid', message, { hint: '--from and --to must be two clusters' })
   }
@@ -99,7 +102,18 @@ async function verified(wanted: Wanted, { from, to, clock, stop }: Around): Prom
   const progress = progressShown(clock)
   const group = `millrace.${flow}`
   const { sinceOffset } = wanted
-  const how = { source: from, destination: to, topics, group, sinceOffset, codec, clock, progress: progress.take }
+  const { naming } = wanted
+  const how = {
+    source: from,
+    destination: to,
+    topics,
+    naming,
+    group,
+    sinceOffset,
+    codec,
+    clock,
+    progress: progress.take,
+  }
   try {
     return await verify(how, stop)
   } finally {
@@ -145,8 +159,13 @@ async function wantedOf(flags: Flags, words: readonly string[]): Promise<Wanted>
   if (sinceOffset !== undefined && !/^\d{1,18}$/.test(sinceOffset)) {
     throw invalid(`--since-offset: expected an offset, found '${sinceOffset}'`)
   }
+  const { naming } = await mirrorSpecOf(asked, {
+    create: true,
+    ...(flags.naming === undefined ? {} : { naming: flags.naming }),
+  })
   return {
     ...asked,
+    naming,
     sinceOffset: sinceOffset === undefined ? null : BigInt(sinceOffset),
     strict: flags.strict === true,
     json: output === undefined ? process.stdout.isTTY !== true : output === 'json',

@@ -21,6 +21,7 @@ import {
 } from './decide/compareStreams.ts'
 import { digestRecord } from './digest.ts'
 import { type RecordReader, readRecords } from './recordReader.ts'
+import type { Naming } from './spec.ts'
 import { type VerifyRange, verifyRanges } from './verifyRanges.ts'
 
 /** MIRROR §3.6; `fault` = why it is unfinished, null also when the command was only stopped. */
@@ -43,8 +44,9 @@ export type VerifyProgress = {
 export type VerifyHow = {
   source: KafkaCluster
   destination: KafkaCluster
-  /** Same names on both sides. */
+  /** By their names at the source, and how they are called at the destination. */
   topics: string[]
+  naming: Naming
   /** The flow's group on the source: where its checkpoints are. */
   group: string
   /** Source offset to begin at, where it is above the log start. */
@@ -150,12 +152,18 @@ function openSides<T>(
   { range, source, destination, codec, clock }: Read,
   see: (record: KafkaRecord) => T,
 ): { source: RecordReader<T>; destination: RecordReader<T> } {
-  const { topic, partition } = range
-  const side = (of: BatchSource, topicId: string, from: bigint, to: bigint) =>
+  const { partition } = range
+  const side = (of: BatchSource, topic: string, topicId: string, from: bigint, to: bigint) =>
     readRecords({ source: of, part: { topic, partition, topicId }, from, to, codec, clock, see })
   return {
-    source: side(source, range.sourceTopicId, range.sourceFrom, range.sourceEnd),
-    destination: side(destination, range.destinationTopicId, range.destinationStart, range.destinationEnd),
+    source: side(source, range.topic, range.sourceTopicId, range.sourceFrom, range.sourceEnd),
+    destination: side(
+      destination,
+      range.destination,
+      range.destinationTopicId,
+      range.destinationStart,
+      range.destinationEnd,
+    ),
   }
 }
 

@@ -1,10 +1,14 @@
 import { MillraceError } from '../errors.ts'
 import { otherTopic } from '../flow/position.ts'
-import type { ClusterAdmin, Entry, KafkaCluster, Part, TopicId, TopicView } from '../ports/kafka.ts'
+import type { ClusterAdmin, Entry, KafkaCluster, Part, TopicConfig, TopicId, TopicView } from '../ports/kafka.ts'
 import { checkpointFrom } from './decide/checkpointMetadata.ts'
+import { namingOf } from './decide/destinationNames.ts'
+import type { Naming } from './spec.ts'
 
 /** What of a partition is read on both sides; offsets of the source and of the destination, ends not included. */
 export type VerifyRange = Part & {
+  /** Its topic at the destination (M-20). */
+  destination: string
   sourceTopicId: TopicId
   destinationTopicId: TopicId
   sourceFrom: bigint
@@ -21,6 +25,7 @@ export type RangesHow = {
   source: KafkaCluster
   destination: KafkaCluster
   topics: string[]
+  naming: Naming
   group: string
   sinceOffset: bigint | null
 }
@@ -33,27 +38,33 @@ export type RangesHow = {
 export async function verifyRanges(how: RangesHow, signal: AbortSignal): Promise<VerifyRange[]> {
   const { topics } = how
   if (topics.length === 0) return []
+  const nameOf = namingOf(how.naming)
+  const copyOf = ({ topic, partition }: Part): Part => ({ topic: nameOf(topic), partition })
   const [sources, destinations] = await Promise.all([
     how.source.admin.look(topics).then(view => byName(view.topics)),
-    how.destination.admin.look(topics).then(view => byName(view.topics)),
+    how.destination.admin.look(topics.map(nameOf)).then(view => byName(view.topics)),
   ])
   const parts = topics.flatMap(topic => partsOf(sources.get(topic)))
   if (parts.length === 0) return []
-  const there = parts.filter(part => destinations.get(part.topic)?.partitions.some(p => p.partition === part.partition))
+  const there = parts.map(copyOf).filter(({ topic, partition }) => {
+    return destinations.get(topic)?.partitions.some(p => p.partition === partition) ?? false
+  })
   const checkpoints = keyed(await how.source.checkpoints.load(how.group, parts, signal))
   const destination = await logsOf(how.destination.admin, there)
   const source = await logsOf(how.source.admin, parts)
-  const compacted = await compactedTopics(how, destinations)
+  const compacted = await compactedTopics(how, nameOf, destinations)
   return parts.map(part => {
     const sourceTopicId = sources.get(part.topic)?.topicId ?? ''
     const log = source.get(keyOf(part)) ?? noLog
-    const at = destination.get(keyOf(part)) ?? noLog
+    const copy = copyOf(part)
+    const at = destination.get(keyOf(copy)) ?? noLog
     const since = how.sinceOffset ?? 0n
     const sourceFrom = since > log.start ? since : log.start
     return {
       ...part,
+      destination: copy.topic,
       sourceTopicId,
-      destinationTopicId: destinations.get(part.topic)?.topicId ?? '',
+      destinationTopicId: destinations.get(copy.topic)?.topicId ?? '',
       sourceFrom,
       sourceTo: checkpointOf(checkpoints.get(keyOf(part)), sourceTopicId, log.end),
       sourceEnd: log.end,
@@ -90,18 +101,20 @@ function checkpointOf(entry: Entry | undefined, topicId: TopicId, end: bigint): 
   return entry.offset < end ? entry.offset : end
 }
 
-async function compactedTopics(how: RangesHow, destinations: Map<string, TopicView>): Promise<Set<string>> {
-  const there = how.topics.filter(topic => destinations.has(topic))
+/** By source names: one side is enough. */
+async function compactedTopics(
+  how: RangesHow,
+  nameOf: (topic: string) => string,
+  destinations: Map<string, TopicView>,
+): Promise<Set<string>> {
+  const there = how.topics.filter(topic => destinations.has(nameOf(topic)))
   const [source, destination] = await Promise.all([
     how.source.admin.topicConfigs(how.topics),
-    there.length > 0 ? how.destination.admin.topicConfigs(there) : [],
+    there.length > 0 ? how.destination.admin.topicConfigs(there.map(nameOf)) : new Map<string, TopicConfig[]>(),
   ])
-  const compacted = new Set<string>()
-  for (const [topic, configs] of [...source, ...destination]) {
-    const policy = configs.find(config => config.name === 'cleanup.policy')
-    if (policy?.value?.includes('compact')) compacted.add(topic)
-  }
-  return compacted
+  const isCompacted = (configs: readonly TopicConfig[] | undefined) =>
+    configs?.find(config => config.name === 'cleanup.policy')?.value?.includes('compact') ?? false
+  return new Set(how.topics.filter(t => isCompacted(source.get(t)) || isCompacted(destination.get(nameOf(t)))))
 }
 
 function byName(topics: TopicView[]): Map<string, TopicView> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { codec } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
+import type { Naming } from '../../engine/mirror/spec.ts'
 import { type Verified, verify } from '../../engine/mirror/verify.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { deleteRecords } from '../../rig/deleteRecords.ts'
@@ -29,11 +30,12 @@ describe('verify --deep', live, () => {
     await set?.dispose()
   })
 
-  async function verified(topic: string, more: { sinceOffset?: bigint } = {}): Promise<Verified[]> {
+  type More = { sinceOffset?: bigint; naming?: Naming }
+  async function verified(topic: string, more: More = {}): Promise<Verified[]> {
     const how = { source: east, destination: west, topics: [topic], group, codec, clock: machineClock() }
-    return verify({ ...how, sinceOffset: null, ...more, progress: () => {} }, signal)
+    return verify({ ...how, naming: 'identity', sinceOffset: null, ...more, progress: () => {} }, signal)
   }
-  async function one(topic: string, more: { sinceOffset?: bigint } = {}): Promise<Verified> {
+  async function one(topic: string, more: More = {}): Promise<Verified> {
     const [first] = await verified(topic, more)
     assert.ok(first)
     return first
@@ -47,6 +49,16 @@ describe('verify --deep', live, () => {
     }
     return part
   }
+
+  it('compares a topic with the one that a naming makes of it', async () => {
+    const part = { topic: 'verify.named', partition: 0 }
+    await east.admin.createTopic(part.topic, 1)
+    await west.admin.createTopic(`east.${part.topic}`, 1)
+    await writePlain(east, part, plain, signal)
+    await writePlain(west, { ...part, topic: `east.${part.topic}` }, plain, signal)
+    assert.equal((await one(part.topic, { naming: { prefix: 'east.' } })).verdict, 'equal')
+    assert.equal((await one(part.topic)).verdict, 'different')
+  })
 
   it('finds the same records equal, however they are batched and compressed', async () => {
     const topic = 'verify.equal'
@@ -149,7 +161,7 @@ describe('verify --deep', live, () => {
     const stop = new AbortController()
     const how = { source: east, destination: west, topics: [part.topic], group, codec, clock: machineClock() }
     const progress = () => stop.abort(new Error('stopped'))
-    const [found] = await verify({ ...how, sinceOffset: null, progress }, stop.signal)
+    const [found] = await verify({ ...how, naming: 'identity', sinceOffset: null, progress }, stop.signal)
     assert.deepEqual([found?.verdict, found?.fault], ['unfinished', null])
   })
 })
