@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { after, before, describe, it } from 'node:test'
 import { codec } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
@@ -54,8 +55,9 @@ describe('verify --deep', live, () => {
     const part = { topic: 'verify.named', partition: 0 }
     await east.admin.createTopic(part.topic, 1)
     await west.admin.createTopic(`east.${part.topic}`, 1)
-    await writePlain(east, part, plain, signal)
-    await writePlain(west, { ...part, topic: `east.${part.topic}` }, plain, signal)
+    const record = { timestamp: BigInt(timeMs), key: null, value: Buffer.from('same'), headers: [] }
+    await send(east, part, [sampleBatch([record], 'lz4')], signal)
+    await send(west, { ...part, topic: `east.${part.topic}` }, [sampleBatch([record], 'none')], signal)
     assert.equal((await one(part.topic, { naming: { prefix: 'east.' } })).verdict, 'equal')
     assert.equal((await one(part.topic)).verdict, 'different')
   })
