@@ -1,8 +1,10 @@
 import type { Fault } from '../errors.ts'
 import type { FlowKind, UnitPlan, View } from '../flow/contract.ts'
+import type { FlowEvent } from '../flow/event.ts'
 import { selection } from '../flow/select.ts'
 import { unitName } from '../flow/unitName.ts'
 import { topicGoneLooks } from '../limits.ts'
+import { notThere } from './decide/notThere.ts'
 import { planTopics } from './decide/planTopics.ts'
 import { standingFaults } from './decide/standingFaults.ts'
 import { type MirrorAction, steerMirror } from './decide/steerMirror.ts'
@@ -22,7 +24,7 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
   steer: steerMirror,
   perform: performMirror,
   pending,
-  stands: (spec, view) => [...view.rightsMissing, ...standingFaults(planTopics(spec, view))],
+  stands,
   open: openWorker,
   report: (spec, view, worker, now) =>
     reportOf(view && planTopics(spec, view), worker.units, { overlay: view?.overlay ?? null, ...now }),
@@ -30,15 +32,23 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
   refuses,
 }
 
+/** What may not be seen is not said to be missing as well. */
+function stands(spec: MirrorSpec, view: View<MirrorLook & Rights>): FlowEvent[] {
+  const missing = view.topics.size === 0 && view.rightsMissing.length > 0 ? [] : notThere(spec, view)
+  return [...view.rightsMissing, ...missing, ...standingFaults(planTopics(spec, view))]
+}
+
 /** A unit is one partition of the source, under its name there (M-1): those that nothing stands in the way of (M-5). */
 function unitsOf(spec: MirrorSpec, view: View<MirrorLook>): UnitPlan[] {
   // The look may be older than the spec: what has left it stops at once.
   const selected = selection(spec.topics)
-  return planTopics(spec, view).flatMap(({ topic, partitions }) =>
-    partitions
-      .filter(p => p.is === 'ready' && selected(topic, view.topics.get(topic)?.internal ?? false).selected)
-      .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
-  )
+  return planTopics(spec, view)
+    .filter(({ topic }) => selected(topic, view.topics.get(topic)?.internal ?? false).selected)
+    .flatMap(({ topic, partitions }) =>
+      partitions
+        .filter(p => p.is === 'ready')
+        .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
+    )
 }
 
 /** What is on its way to become ready; what somebody has to decide or to make is not. */

@@ -75,8 +75,8 @@ export type LoopFacts = {
  * round would make longer names.
  */
 export function loopCheck(how: LoopFacts): { loop: false } | { loop: true; via: readonly string[]; flow: string } {
-  const behind = how.upstream.find(
-    one => isLive(one, how.topic) && one.via.includes(how.destinationId) && !staysBefore(how, one),
+  const behind = livesOf(how.upstream, how.topic).find(
+    one => one.via.includes(how.destinationId) && !staysBefore(how, one),
   )
   return behind ? { loop: true, via: behind.via, flow: behind.flow } : { loop: false }
 }
@@ -89,13 +89,25 @@ function staysBefore({ ours, sourceId, destinationId, destination }: LoopFacts, 
 
 /** `via` of a topic copied from this source: what its records came through before, then the source (MIRROR §3.3). */
 export function viaOf(sourceId: string, topic: string, upstream: readonly Provenance[]): string[] {
-  const before = new Set(upstream.filter(one => isLive(one, topic)).flatMap(one => one.via))
+  const before = new Set(livesOf(upstream, topic).flatMap(one => one.via))
   before.delete(sourceId)
   return [...before, sourceId]
 }
 
-function isLive(one: Provenance, topic: string): boolean {
-  return one.topic === topic && one.endedMs === null
+/** By what was read, and topic: each topic of a flow is asked about several times a second, among those of all flows. */
+const byTopic = new WeakMap<readonly Provenance[], Map<string, Provenance[]>>()
+
+/** Those that still copy to a topic. */
+function livesOf(upstream: readonly Provenance[], topic: string): readonly Provenance[] {
+  let lives = byTopic.get(upstream)
+  if (!lives) {
+    lives = Map.groupBy(
+      upstream.filter(one => one.endedMs === null),
+      one => one.topic,
+    )
+    byTopic.set(upstream, lives)
+  }
+  return lives.get(topic) ?? []
 }
 
 function fieldsOf(bytes: Buffer | null): Record<string, unknown> | null {

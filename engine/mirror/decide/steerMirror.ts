@@ -79,10 +79,9 @@ function provenanceToWrite(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): 
       endedMs: loop ? view.wallMs : null,
     })
   }
-  const named = new Set(wanted.map(one => one.topic))
+  const named = new Set([...wanted.map(one => one.topic), ...plans.map(plan => plan.destination)])
   for (const [topic, ours] of view.ours) {
-    const isHere = plans.some(plan => plan.destination === topic)
-    if (!named.has(topic) && !isHere && ours.endedMs === null) wanted.push({ ...ours, endedMs: view.wallMs })
+    if (!named.has(topic) && ours.endedMs === null) wanted.push({ ...ours, endedMs: view.wallMs })
   }
   return wanted.filter(one => {
     const ours = view.ours?.get(one.topic)
