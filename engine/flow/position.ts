@@ -3,6 +3,8 @@ import type { TopicId } from '../ports/kafka.ts'
 
 /** What follows when offsets are gone or changed (M-70 to M-72). */
 export type Gaps = 'continue' | 'stop'
+/** What whoever is stopped by `stop` may do. */
+export const stoppedHint = 'gaps: continue goes on with what the source has now'
 export type Start = 'earliest' | 'latest' | { timeMs: number }
 /** `from` and `to` are offsets: what was lost, or what was cut, lies from `from` up to, not with, `to`. */
 export type PositionEvent =

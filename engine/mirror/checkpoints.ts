@@ -1,12 +1,12 @@
 import { MillraceError } from '../errors.ts'
 import type { Tell } from '../flow/event.ts'
-import { missingRight } from '../flow/missingRight.ts'
 import { unitName } from '../flow/unitName.ts'
 import { checkpointEpoch, checkpointOf } from '../flow/window.ts'
 import { checkpointAgainMs, checkpointsCompareMs, commitGiveUpMs, ownerCommitsMs, settleTriesMax } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CheckpointStore, Entry } from '../ports/kafka.ts'
 import { checkpointText } from './decide/checkpointMetadata.ts'
+import { notStoredHint } from './groupOffsets.ts'
 import type { Unit } from './run.ts'
 
 export type Checkpoints = {
@@ -70,7 +70,11 @@ export function flowCheckpoints(how: How): Checkpoints {
   async function compare(signal: AbortSignal): Promise<void> {
     const before = suspects
     suspects = new Set()
-    for (const entry of await store.load(group, 'all', signal)) {
+    const entries = await store.load(group, 'all', signal)
+    // Somebody has deleted them: who runs knows them, and the next process would find a `checkpoint-lost` (M-70).
+    const stored = new Set(entries.map(unitName))
+    for (const [name, unit] of units) if (unit.held && !keepsStored(unit) && !stored.has(name)) unit.committed = null
+    for (const entry of entries) {
       const unit = units.get(unitName(entry))
       if (!unit?.held || unit.committed === null || unit.committed === entry.offset) continue
       if (before.has(unit)) throw twice(unit, entry.offset, group)
@@ -171,12 +175,7 @@ function refusedTeller({ tell, group }: How): (refused: ReadonlyMap<string, stri
 
 function refusedEvent(code: string, group: string, partitions: number): Parameters<Tell>[0] {
   const message = `checkpoints of group ${group} are not stored; copying goes on, and a restart would repeat`
-  return { code, message, hint: refusedHint(code, group), partitions }
-}
-
-function refusedHint(code: string, group: string): string | null {
-  if (code === 'group-in-use') return `stop the consumer in group ${group} or give the flow another name`
-  return code === 'kafka-not-authorized' ? missingRight(`Read on group ${group} and on the topics of the source`) : null
+  return { code, message, hint: notStoredHint(code, group), partitions }
 }
 
 function twice(unit: Unit, stored: bigint, group: string): MillraceError {

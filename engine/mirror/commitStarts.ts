@@ -7,6 +7,7 @@ import { performTimeoutMs } from '../limits.ts'
 import type { Entry, KafkaCluster, Part } from '../ports/kafka.ts'
 import { checkpointText } from './decide/checkpointMetadata.ts'
 import type { MirrorAction, StartPlan } from './decide/steerMirror.ts'
+import { notStored, offsetsIn } from './groupOffsets.ts'
 import type { MirrorLook } from './look.ts'
 import type { MirrorSpec } from './spec.ts'
 
@@ -25,7 +26,9 @@ export async function commitStarts(
   const { parts, first } = action
   const from = ctx.kafka(spec.from)
   const group = `millrace.${ctx.flow}`
-  const stored = await within(ctx, performTimeoutMs, signal => from.checkpoints.load(group, 'all', signal))
+  const stored = await within(ctx, performTimeoutMs, offsetsIn(group), signal =>
+    from.checkpoints.load(group, 'all', signal),
+  )
   const there = new Set(stored.map(unitName))
   // Stored by another leader since the look: then these are no first ones any more, and the next look says so.
   if (first && stored.length > 0) return []
@@ -36,7 +39,7 @@ export async function commitStarts(
   const mayWait = entries.length > 0 && (!first || spec.start === 'earliest')
   if (missing > 0 && !mayWait) throw notKnown(missing, view)
   if (entries.length === 0) return []
-  const refused = await within(ctx, performTimeoutMs, signal =>
+  const refused = await within(ctx, performTimeoutMs, offsetsIn(group), signal =>
     from.checkpoints.save(group, entries, ctx.mayWrite, signal),
   )
   if (refused.length > 0) throw notStored(refused, group)
@@ -88,13 +91,6 @@ async function entriesOf(
     entries.push({ topic, partition, offset: placed.at, epoch: -1, metadata })
   }
   return entries
-}
-
-export function notStored(refused: readonly { code: string }[], group: string): MillraceError {
-  const isInUse = refused.some(one => one.code === 'group-in-use')
-  const message = `the offsets of ${refused.length} partitions cannot be stored in group ${group} at the source`
-  const hint = isInUse ? `stop the consumer in group ${group} or give the flow another name` : null
-  return new MillraceError(isInUse ? 'group-in-use' : 'kafka-unreachable', message, { retryable: true, hint })
 }
 
 function notKnown(count: number, view: View<MirrorLook>): MillraceError {

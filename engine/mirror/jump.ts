@@ -1,7 +1,7 @@
 import { headerBytes, nextOffset, readHeader } from '../batch/header.ts'
 import { MillraceError } from '../errors.ts'
 import { pause } from '../flow/pause.ts'
-import { outOfRange, type Placed, type PositionEvent } from '../flow/position.ts'
+import { outOfRange, type Placed, type PositionEvent, stoppedHint } from '../flow/position.ts'
 import { unlessAborted } from '../flow/unlessAborted.ts'
 import { restart } from '../flow/window.ts'
 import { backOffMs, linkBackOff } from '../limits.ts'
@@ -70,7 +70,8 @@ function place(unit: Unit, run: Run, placed: Placed, epoch: number): void {
   const at = `${unit.part.topic}/${unit.part.partition}`
   if ('unavailable' in placed) return
   if ('error' in placed) {
-    throw new MillraceError(placed.error, `${at}: the flow says to stop at position ${unit.window.position}`)
+    const message = `${at}: the flow says to stop at position ${unit.window.position}`
+    throw new MillraceError(placed.error, message, { hint: stoppedHint })
   }
   if (placed.event) tellPosition(run.ctx.tell, unit, placed.event, placed.at)
   restart(unit.window, { offset: placed.at, epoch })

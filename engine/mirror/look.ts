@@ -8,6 +8,7 @@ import type { ClusterView, Entry, KafkaCluster, TopicConfig, TopicView } from '.
 import { configChanges } from './decide/configChanges.ts'
 import { type DestinationNames, destinationNames } from './decide/destinationNames.ts'
 import type { Provenance } from './decide/provenance.ts'
+import { offsetsIn } from './groupOffsets.ts'
 import { type ProvenanceRead, provenanceTopicName, readProvenance } from './provenanceTopic.ts'
 import type { MirrorSpec } from './spec.ts'
 
@@ -45,7 +46,9 @@ export async function lookAtClusters(
   const to = ctx.kafka(spec.to)
   const [source, destination] = await Promise.all([from.admin.look('all'), to.admin.look('all')])
   const group = `millrace.${ctx.flow}`
-  const entries = await within(ctx, performTimeoutMs, signal => from.checkpoints.load(group, 'all', signal))
+  const entries = await within(ctx, performTimeoutMs, offsetsIn(group), signal =>
+    from.checkpoints.load(group, 'all', signal),
+  )
   const read = spec.loopGuard === 'off' ? null : await provenance({ ctx, from, to, source, destination, before })
   const ours = read && byTopic(read.ours, ctx.flow)
   const known = before?.topics ?? (ctx.untilEnd ? new Map() : writtenDown(ours, source))

@@ -4,10 +4,11 @@ import { unitName } from '../flow/unitName.ts'
 import { within } from '../flow/within.ts'
 import { performTimeoutMs } from '../limits.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
-import { commitStarts, notStored } from './commitStarts.ts'
+import { commitStarts } from './commitStarts.ts'
 import { rewriteWarnings } from './decide/configChanges.ts'
 import type { Provenance } from './decide/provenance.ts'
 import type { MirrorAction } from './decide/steerMirror.ts'
+import { notStored, offsetsIn } from './groupOffsets.ts'
 import type { MirrorLook } from './look.ts'
 import { provenanceTopicConfigs, provenanceTopicName, writeProvenance } from './provenanceTopic.ts'
 import type { MirrorSpec } from './spec.ts'
@@ -96,7 +97,10 @@ async function warnOfRewriting(to: KafkaCluster, topic: string, ctx: SteerContex
   }
 }
 
-/** M-43. From now on they have stood since now. */
+/**
+ * M-43. From now on they have stood since now. What somebody has set since the look is left as it is: it is what our
+ * own hints tell people to do, and the commit would take it back.
+ */
 async function commitAgain(
   entries: (MirrorAction & { do: 'commitAgain' })['entries'],
   spec: MirrorSpec,
@@ -105,13 +109,24 @@ async function commitAgain(
 ): Promise<void> {
   const { checkpoints } = ctx.kafka(spec.from)
   const group = `millrace.${ctx.flow}`
-  const refused = await within(ctx, performTimeoutMs, signal => checkpoints.save(group, entries, ctx.mayWrite, signal))
-  if (refused.length > 0) throw notStored(refused, group)
+  const asked = offsetsIn(group)
+  const found = await within(ctx, performTimeoutMs, asked, signal => checkpoints.load(group, 'all', signal))
+  const stored = new Map(found.map(entry => [unitName(entry), entry]))
+  const same = entries.filter(({ offset, metadata, ...part }) => {
+    const now = stored.get(unitName(part))
+    return now?.offset === offset && now.metadata === metadata
+  })
+  if (same.length === 0) return
+  const refused = await within(ctx, performTimeoutMs, asked, signal =>
+    checkpoints.save(group, same, ctx.mayWrite, signal),
+  )
+  const open = new Set(refused.map(one => unitName(one.part)))
   const nowMs = ctx.clock.nowMs()
-  for (const entry of entries) {
+  for (const entry of same) {
     const seen = view.offsets.get(unitName(entry))
-    if (seen) seen.sinceMs = nowMs
+    if (seen && !open.has(unitName(entry))) seen.sinceMs = nowMs
   }
+  if (refused.length > 0) throw notStored(refused, group)
 }
 
 function errorOf(fault: Fault): MillraceError {

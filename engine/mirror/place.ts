@@ -1,6 +1,6 @@
 import { type Fault, MillraceError } from '../errors.ts'
 import type { WorkerContext } from '../flow/contract.ts'
-import { otherTopic, startPosition } from '../flow/position.ts'
+import { otherTopic, startPosition, stoppedHint } from '../flow/position.ts'
 import { unitName } from '../flow/unitName.ts'
 import { checkpointOf, restart } from '../flow/window.ts'
 import { within } from '../flow/within.ts'
@@ -8,10 +8,13 @@ import { performTimeoutMs } from '../limits.ts'
 import type { Entry, Part, TopicView } from '../ports/kafka.ts'
 import { type CheckpointMetadata, checkpointFrom } from './decide/checkpointMetadata.ts'
 import { namingOf } from './decide/destinationNames.ts'
+import { offsetsIn } from './groupOffsets.ts'
 import { tellPosition } from './jump.ts'
 import { newUnit, type Unit } from './run.ts'
 import type { MirrorSpec } from './spec.ts'
 
+/** A unit that asks where it begins; `signal`: it does not want to know any more. */
+export type Asked = { part: Part; signal: AbortSignal }
 /** A unit that may run, or why it must not: then it must not be tried before something has changed. */
 export type Placed = { unit: Unit; error: MillraceError | null }
 
@@ -32,17 +35,22 @@ type Facts = {
 /**
  * Where units begin: at their committed offsets, by the rows of M-70 that have one. `known` are the units that this
  * process has run before: they go on in their own windows, unless somebody has set the offset since. Gives an error
- * for each that cannot begin; rejects, retryably, when a cluster does not answer.
+ * for each that cannot begin, and nothing of those that were stopped meanwhile; rejects, retryably, when a cluster does
+ * not answer.
  */
 export async function placeUnits(
-  parts: readonly Part[],
+  asked: readonly Asked[],
   known: ReadonlyMap<string, Unit>,
   how: { spec: MirrorSpec; ctx: WorkerContext },
 ): Promise<Map<string, Placed | MillraceError>> {
   const nameOf = namingOf(how.spec.naming)
+  const parts = asked.map(one => one.part)
   const facts = await gather(parts, nameOf, how)
   const placed = new Map<string, Placed | MillraceError>()
-  for (const part of parts) {
+  for (const { part, signal } of asked) {
+    // Stopped while the facts were on their way, it may have begun again and gone on: they would put it back to where
+    // it stood then, and what is under way would be out of its window (M-42).
+    if (signal.aborted) continue
     const name = unitName(part)
     const destination = { topic: nameOf(part.topic), partition: part.partition }
     const source = facts.sources.get(part.topic)
@@ -75,11 +83,12 @@ async function gather(
   const topics = [...new Set(parts.map(part => part.topic))]
   const offsets = async (at: 'start' | 'stable' | 'end') =>
     new Map((await from.admin.offsets([...parts], at)).map(one => [unitName(one), one.offset]))
-  const load = (late: AbortSignal) => from.checkpoints.load(`millrace.${ctx.flow}`, 'all', late)
+  const group = `millrace.${ctx.flow}`
+  const load = (late: AbortSignal) => from.checkpoints.load(group, 'all', late)
   const [sources, destinations, stored, starts, stables, ends] = await Promise.all([
     from.admin.look(topics).then(byName),
     to.admin.look(topics.map(nameOf)).then(byName),
-    within({ clock: ctx.clock, signal: neverAborted }, performTimeoutMs, load),
+    within({ clock: ctx.clock, signal: neverAborted }, performTimeoutMs, offsetsIn(group), load),
     offsets('start'),
     offsets('stable'),
     offsets('end'),
@@ -125,7 +134,7 @@ function placeOne(
   if ('error' in found) {
     restart(unit.window, at)
     const message = `${unitName(part)}: the checkpoint ${entry.offset} cannot be gone on from, and the flow says to stop`
-    return { unit, error: new MillraceError(found.error, message) }
+    return { unit, error: new MillraceError(found.error, message, { hint: stoppedHint }) }
   }
   if ('unavailable' in found) return { unit, error: away(unitName(part)) }
   // A position that moved has no batch before it that the source would know.

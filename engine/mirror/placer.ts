@@ -5,11 +5,11 @@ import { unitName } from '../flow/unitName.ts'
 import { unlessAborted } from '../flow/unlessAborted.ts'
 import { backOffMs, linkBackOff, topicGoneMs } from '../limits.ts'
 import type { Part } from '../ports/kafka.ts'
-import { type Placed, placeUnits } from './place.ts'
+import { type Asked, type Placed, placeUnits } from './place.ts'
 import type { Unit } from './run.ts'
 import type { MirrorSpec } from './spec.ts'
 
-type Waiting = { part: Part; resolve(placed: Placed | MillraceError): void; reject(error: unknown): void }
+type Waiting = Asked & { resolve(placed: Placed | MillraceError): void; reject(error: unknown): void }
 
 /** Places units that are started in one turn by one look, so that thousands of partitions cost a few requests. */
 export function placer(how: {
@@ -20,10 +20,10 @@ export function placer(how: {
   const { clock, chance, untilEnd } = how.ctx
   let waiting: Waiting[] = []
 
-  function placed(part: Part): Promise<Placed | MillraceError> {
+  function placed(part: Part, signal: AbortSignal): Promise<Placed | MillraceError> {
     return new Promise((resolve, reject) => {
       if (waiting.length === 0) queueMicrotask(() => void placeAll())
-      waiting.push({ part, resolve, reject })
+      waiting.push({ part, signal, resolve, reject })
     })
   }
 
@@ -31,9 +31,12 @@ export function placer(how: {
     const all = waiting
     waiting = []
     try {
-      const parts = all.map(one => one.part)
-      const found = await placeUnits(parts, how.units, how)
-      for (const { part, resolve } of all) resolve(found.get(unitName(part)) as Placed | MillraceError)
+      const found = await placeUnits(all, how.units, how)
+      for (const { part, resolve } of all) {
+        const one = found.get(unitName(part))
+        // Of one that was stopped nobody waits for it.
+        if (one) resolve(one)
+      }
     } catch (error) {
       for (const one of all) {
         if (error instanceof MillraceError && error.retryable) one.resolve(error)
@@ -46,7 +49,7 @@ export function placer(how: {
   return async (part, signal) => {
     const sinceMs = clock.nowMs()
     for (let tries = 1; ; tries++) {
-      const found = await unlessAborted(placed(part), signal)
+      const found = await unlessAborted(placed(part, signal), signal)
       if (found === null || signal.aborted) return null
       if (!(found instanceof MillraceError)) return found
       // A copy until the end does not wait for ever for what is not there (M-14).

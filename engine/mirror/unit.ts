@@ -122,7 +122,8 @@ function verdictsOf({ unit }: Run, { batches, aborted }: Answer & { is: 'batches
     if (!(cause instanceof RangeError)) throw cause
     const at = `${unit.part.topic}/${unit.part.partition} from source offset ${unit.window.position}`
     const message = `${at}: a transaction marker cannot be read: ${cause.message}`
-    throw new MillraceError('batch-corrupt', message, { cause })
+    const hint = 'let another replica of the source lead, or skip up to behind the marker'
+    throw new MillraceError('batch-corrupt', message, { cause, hint })
   }
 }
 

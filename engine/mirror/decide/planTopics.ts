@@ -1,5 +1,6 @@
 import type { Fault } from '../../errors.ts'
 import { asideKey, type View } from '../../flow/contract.ts'
+import { stoppedHint } from '../../flow/position.ts'
 import { unitName } from '../../flow/unitName.ts'
 import { firstStartsMax } from '../../limits.ts'
 import type { TopicId, TopicView } from '../../ports/kafka.ts'
@@ -117,7 +118,7 @@ function partitionPlan(
   if (parts !== null && partition < parts) return { is: 'error', why: checkpointLost(view, unit) }
   if (spec.gaps === 'stop' && parts === null && (ours?.parts ?? 0) > 0) {
     const message = `${unit}: the source topic was deleted and made anew, and the flow says to stop`
-    return { is: 'error', why: { code: 'topic-recreated', message, hint: null } }
+    return { is: 'error', why: { code: 'topic-recreated', message, hint: stoppedHint } }
   }
   return { is: 'start', why: view.aside.get(asideKey('commitStarts')) ?? null }
 }

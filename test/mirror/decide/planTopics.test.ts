@@ -170,8 +170,8 @@ const table: Row[] = [
     of: { source: t(2, { topicId: 'new-id' }), destination: t(2), ours: copied },
     spec: { gaps: 'stop' },
     gives: [
-      ['error', 'topic-recreated', false],
-      ['error', 'topic-recreated', false],
+      ['error', 'topic-recreated', true],
+      ['error', 'topic-recreated', true],
     ],
   },
   {
