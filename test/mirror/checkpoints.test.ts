@@ -144,3 +144,16 @@ test('what keeps its stored checkpoint for somebody to decide is not stored, and
   assert.equal(await checkpoints.settle(unit, signal), true)
   assert.deepEqual(saved, [])
 })
+
+test('what somebody has deleted from the group while it runs is stored again', async () => {
+  const { saved, inStore, ownersMinute, minutes, events } = stored(3, null)
+  await ownersMinute()
+  inStore.delete(1)
+  await minutes(2)
+  assert.deepEqual(saved, [[1]])
+  assert.deepEqual([...inStore.keys()].toSorted(), [0, 1, 2])
+  inStore.clear()
+  await minutes(2)
+  assert.deepEqual(saved, [[1], [0, 1, 2]])
+  assert.deepEqual(events, [])
+})
