@@ -19,7 +19,7 @@ const facts: StartFacts = {
 const at = (offset: bigint, topicId = 'id') => ({ ...facts, checkpoint: { offset, topicId } })
 const here = (offset: bigint) => ({ at: offset, event: null })
 
-test('V-4: the start table holds', () => {
+test('MIRROR 18: the start table holds (V-4)', () => {
   assert.deepEqual(startPosition(at(42n)), here(42n))
   assert.deepEqual(startPosition({ ...at(0n), logStart: 0n }), here(0n))
   assert.deepEqual(startPosition(at(0n)), { at: 10n, event: { code: 'source-gap', from: 0n, to: 10n } })

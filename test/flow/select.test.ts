@@ -25,7 +25,7 @@ const no: [rule: SelectRule, topics: string][] = [
   ['reserved', '__other east.heartbeats millrace.offsets.f __consumer_offsets'],
 ]
 
-test('V-5: the selection table holds, with the rule that spoke', () => {
+test('MIRROR 8: the selection table holds, with the rule that spoke (V-5)', () => {
   for (const topic of yes) assert.equal(vector(topic, false).selected, true, topic)
   for (const [rule, topics] of no) {
     for (const topic of topics.split(' ')) assert.deepEqual(vector(topic, false), { selected: false, rule }, topic)

@@ -70,6 +70,23 @@ test('a skip that a new process finds is obeyed when it has failed itself', asyn
   assert.deepEqual(numbersIn(west), [0, 1, 2, 3, 4, 6, 7, 8, 9])
 })
 
+test('a skip that was obeyed says nothing of what fails behind it', async () => {
+  const mirror = odd({ limitBytes: 1_000 })
+  const { east, west, events } = mirror
+  for (let n = 0; n < 6; n++) east.write(part, batchOf(sized(n, 1, n === 2 || n === 4 ? 2_000 : 10)))
+  await mirror.start()
+  await failsAt(mirror, 'record-too-large', 2)
+  skip(mirror, 2, 1)
+  await failsAt(mirror, 'record-too-large', 4)
+  await mirror.clock.advance(30_000)
+  assert.deepEqual(
+    events.map(event => event.code),
+    ['record-too-large', 'skipped', 'record-too-large'],
+  )
+  await stopAt(mirror, 4)
+  assert.deepEqual(numbersIn(west), [0, 1, 3])
+})
+
 test('a skip inside a batch leaves out these records alone', async () => {
   const mirror = odd({ limitBytes: 1_000 })
   const { east, west } = mirror
