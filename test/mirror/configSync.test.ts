@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { configsLookMs } from '../../engine/limits.ts'
 import { mirrorOf } from './mirrorOf.ts'
 
-test('settings are looked at each minute: 20 rounds of the same send nothing, and what the source unsets is unset once', async () => {
+test('MIRROR 22: settings are looked at each minute: 20 rounds of the same send nothing, and what the source unsets is unset once', async () => {
   const mirror = mirrorOf({ brokers: 1, spec: { topics: { include: ['t'], refreshMs: configsLookMs } } })
   const atEast = mirror.east.topic('t', 1, { 'retention.ms': '7200000', 'min.insync.replicas': '1' })
   const atWest = mirror.west.topic('t', 1, { 'segment.bytes': '33554432' })

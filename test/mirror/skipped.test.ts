@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { at } from '../../engine/batch/header.ts'
 import { batchOf, marker } from '../fakes/kafka/batches.ts'
 import {
   copied,
@@ -151,6 +152,24 @@ test('a batch with a wrong CRC stops its partition, what was before it is not se
   await stopAt(mirror, 30)
   assert.deepEqual(valuesIn(west), [...range(0, 10), ...range(20, 30)])
   assert.equal(events.filter(event => event.code === 'batch-corrupt').length, 1)
+})
+
+test('a batch of the time before Kafka 0.11 stops its partition, what was before it is not sent twice, and it can be skipped', async () => {
+  const mirror = odd()
+  const { east, west, events } = mirror
+  const old = batchOf(range(10, 20))
+  old.writeInt8(1, at.magic)
+  for (const bytes of [batchOf(range(0, 10)), old, batchOf(range(20, 30))]) east.write(part, bytes)
+  await mirror.start()
+  await failsAt(mirror, 'batch-refused', 10)
+  assert.match(String(events[0]?.message), /at source offset 10: a batch of format 1$/)
+  await mirror.clock.advance(120_000)
+  assert.deepEqual(valuesIn(west), range(0, 10))
+  skip(mirror, 10, 10)
+  await copied(mirror, 20)
+  await stopAt(mirror, 30)
+  assert.deepEqual(valuesIn(west), [...range(0, 10), ...range(20, 30)])
+  assert.equal(events.filter(event => event.code === 'batch-refused').length, 1)
 })
 
 test('MIRROR 4: an open transaction holds back what is behind it; after 60 s the partition is blocked, until it ends', async () => {
