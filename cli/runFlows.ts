@@ -136,6 +136,9 @@ async function run(command: FlowsCommand, { clock, log, life, output, redactor }
   const ending = endingOf({ error: solo === null && stopped ? null : error, reports, stopped, whole })
   // A command that only had something to say has said it.
   if (flows !== null || stopped) output.end(reports, ending)
+  // Whoever sends stdout to a file reads here why it ended.
+  if (ending.fault && command.json)
+    log.error(ending.fault.message, { code: ending.fault.code, hint: ending.fault.hint })
   await Promise.all([opened.close(), health.close()])
   if (ending.fault) return exitCodeOf(error)
   if (!ending.ok) return 1

@@ -82,11 +82,15 @@ test('./dev millrace is the command, with its own exit codes', () => {
   // Nothing is installed: here others may be at work with what is there.
   standIn('npm', 'nothing was done')
   const env = { PATH: `${bin}${delimiter}${process.env['PATH']}` }
-  const run = (...args: string[]) => spawnSync(join(root, 'dev'), ['millrace', ...args], { env, encoding: 'utf8' })
+  const how = { env, encoding: 'utf8', cwd: bin } as const
+  const run = (...args: string[]) => spawnSync(join(root, 'dev'), ['millrace', ...args], how)
   const help = run('mirror', '--help')
   assert.equal(help.status, 0, help.stderr)
   assert.match(help.stdout, /^Usage: millrace mirror /)
   assert.equal(run('mirror').status, 2)
+  writeFileSync(join(bin, 'here.yaml'), 'clusters: {east: {brokers: ["east:9092"]}}\n')
+  const check = run('config', 'check', '-c', 'here.yaml')
+  assert.equal(check.status, 0, `a file is named from the caller's folder: ${check.stderr}`)
 })
 
 test('./dev is short, and it and .ci/run can be executed', () => {

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { MillraceError } from '../errors.ts'
 import { configBytesMax, configLookMs, configSettledMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -35,7 +36,9 @@ async function bytesOf(path: string): Promise<Buffer> {
 }
 
 function unreadable(path: string, why: string, cause?: unknown): MillraceError {
-  const hint = 'a configuration is one YAML file in UTF-8, 1 MiB at most'
+  const hint = missingCodes.has(codeOf(cause))
+    ? `looked for at ${resolve(path)}`
+    : 'a configuration is one YAML file in UTF-8, 1 MiB at most'
   return new MillraceError('config-invalid', `${path} ${why}`, { hint, cause })
 }
 

@@ -47,8 +47,12 @@ export function readYaml(text: string): ConfigText {
     const { line, col } = lines.linePos(Math.max(0, offset))
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const faults = [...doc.errors, ...doc.warnings].map(error => syntaxFault(error, place(error.pos[0])))
-  const tell: Tell = (path, offset, fault) => faults.push({ path: pathText(path), ...place(offset), ...fault })
+  const faults = firstOnes([...doc.errors, ...doc.warnings], place)
+  // Behind the first place that is no YAML the library guesses what belongs where.
+  const guessedFrom = Math.min(...doc.errors.map(error => error.pos[0]))
+  const tell: Tell = (path, offset, fault) => {
+    if (offset < guessedFrom) faults.push({ path: pathText(path), ...place(offset), ...fault })
+  }
   const root = treeOf(doc.contents, tell, offset => place(offset).line)
   const entryAt = (path: ConfigPath): { entry: Entry; whole: boolean } => {
     let entry: Entry = { keyStart: root.start, tree: root }
@@ -185,6 +189,18 @@ const inOurWords: Partial<Record<YAMLError['code'], string>> = {
   RESOURCE_EXHAUSTION: 'more levels than can be read',
   TAG_RESOLVE_FAILED: 'a tag that says nothing here; text that begins with ! stands in quotes',
   UNEXPECTED_TOKEN: 'something that cannot stand here',
+}
+
+/** One mistake makes the library find others in the rest of its line, and after a wrong indentation at each key. */
+function firstOnes(errors: readonly YAMLError[], place: (offset: number) => Place): ConfigFault[] {
+  const found = errors
+    .toSorted((a, b) => a.pos[0] - b.pos[0])
+    .map(error => ({ error, fault: syntaxFault(error, place(error.pos[0])) }))
+  const indent = found.findIndex(({ error }) => error.code === 'BAD_INDENT')
+  return found
+    .filter(({ error }, at) => error.code !== 'BAD_INDENT' || at === indent)
+    .map(({ fault }) => fault)
+    .filter((fault, at, all) => fault.line !== all[at - 1]?.line)
 }
 
 function syntaxFault(error: YAMLError, at: Place): ConfigFault {

@@ -111,7 +111,7 @@ test('check reads the secrets that a file names, from the folder of the file, an
 test('a file that cannot be read and a flag that is missing are usage', () => {
   const missing = config('check', '-c', join(folder, 'none.yaml'))
   assert.equal(missing.code, 2)
-  assert.match(missing.err, /^config-invalid: .*none\.yaml is not there\n/)
+  assert.match(missing.err, /^config-invalid: .*none\.yaml is not there\n {2}looked for at \/.*\/none\.yaml\n/)
   assert.match(config('explain', '-c', folder).err, /is a directory\n/)
   const unsaid = config('check')
   assert.equal(unsaid.code, 2)

@@ -302,6 +302,8 @@ describe('all flows of a file in one process', live, () => {
     const { type, ok, reason, error }: JsonLine = ended.lines.at(-1) ?? { type: 'nothing' }
     assert.deepEqual([type, ok, reason], ['summary', false, 'error'])
     assert.equal((error as { code: string }).code, 'kafka-unreachable')
+    // Whoever keeps stdout in a file reads why it ended, too.
+    assert.match(ended.stderr, /"level":"error".*"code":"kafka-unreachable"/)
   })
 })
 

@@ -154,8 +154,12 @@ const table: [what: string, text: string, faults: string[]][] = [
     'clusters: {\n  east: [\n',
     [
       '3:1 : found what is no YAML, expected YAML | Flow sequence in block collection must be sufficiently indented and end with a ]',
-      '3:1 : found what is no YAML, expected YAML | Flow map in block collection must be sufficiently indented and end with a }',
     ],
+  ],
+  [
+    'a wrong indentation, once, and nothing that the library only guesses behind it',
+    flow(topics, 'gaps: stop', 'gaps: stop').replace('    to: west', '   to: west'),
+    ['8:1 : found what is no YAML, expected YAML | All mapping items must start at the same column'],
   ],
   [
     'two documents',
