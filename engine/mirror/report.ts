@@ -30,7 +30,7 @@ export function reportOf(
       row.partitions++
       row.states.push(state)
       if (state !== 'running') whole.notRunning++
-      const lag = unit && lagOf(unit)
+      const lag = unit && isTold(unit, state) ? lagOf(unit) : null
       if (unit) addCounts(row, unit)
       if (unit === null || lag === null) whole.partitionsUnknown++
       else {
@@ -68,6 +68,12 @@ function stateIn(
   // Ready, and not begun yet.
   return unit ? stateOf(unit, now.nowMs) : 'waiting'
 }
+
+/** Of what nobody reads nobody knows how the source goes on; after the end of a flow the last that was seen is told. */
+function isTold(unit: Unit, state: PartitionState): boolean {
+  return unit.held || !standing.has(state)
+}
+const standing: ReadonlySet<PartitionState> = new Set(['paused', 'refused', 'error', 'waiting'])
 
 function addCounts(row: Row, { counts }: Unit): void {
   row.records += counts.records
