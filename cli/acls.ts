@@ -101,7 +101,8 @@ async function nameOf(from: NamedCluster, to: NamedCluster): Promise<string | nu
   const alive = setInterval(() => {}, 1 << 30)
   try {
     const all = Promise.all(clusters.map(cluster => cluster.admin.look([])))
-    const [source, destination] = await within({ clock, signal: new AbortController().signal }, answerLateMs, signal =>
+    const never = new AbortController().signal
+    const [source, destination] = await within({ clock, signal: never }, answerLateMs, 'the two clusters', signal =>
       Promise.race([all, rejected(signal)]),
     )
     return source && destination ? flowName(source.clusterId, destination.clusterId) : null

@@ -35,7 +35,7 @@ export function flowCheckpoints(how: How): Checkpoints {
   const { store, group, units, mayWrite, clock } = how
   const tellRefused = refusedTeller(how)
   /** Their topic is not at the source: there is nothing to store of them (M-14). */
-  const gone = new Set<Unit>()
+  const gone = new WeakSet<Unit>()
   let busy: { abort: AbortController; sinceMs: number; done: Promise<void> } | null = null
   let comparedMs = clock.nowMs()
   let suspects = new Set<Unit>()
@@ -130,8 +130,13 @@ export function flowCheckpoints(how: How): Checkpoints {
 function changedOf(units: Iterable<Unit>, nowMs: number): Changed[] {
   const all: Changed[] = []
   for (const unit of units) {
-    if (!unit.held || keepsStored(unit)) continue
+    if (!unit.held) continue
     const old = unit.committedMs === null || nowMs - unit.committedMs >= checkpointAgainMs
+    if (keepsStored(unit)) {
+      // Also in error (M-43): as it stands, else Kafka forgets it, and somebody has nothing to decide from.
+      if (old && unit.stored) all.push({ unit, entry: unit.stored })
+      continue
+    }
     const isNew = nowMs - unit.ownedSinceMs < ownerCommitsMs
     if (old || isNew || isChanged(unit)) all.push(changed(unit))
   }

@@ -34,17 +34,18 @@ export async function commitStarts(
   if (first && stored.length > 0) return []
   const open = parts.filter(part => !there.has(unitName(part)))
   const entries = await entriesOf(open, { from, spec, first })
-  const missing = open.length - entries.length
+  const known = new Set(entries.map(unitName))
+  const unknown = open.filter(part => !known.has(unitName(part)))
   // From the log start on is what a later one gets: of that start nothing is lost when it comes later.
-  const mayWait = entries.length > 0 && (!first || spec.start === 'earliest')
-  if (missing > 0 && !mayWait) throw notKnown(missing, view)
-  if (entries.length === 0) return []
+  if (unknown.length > 0 && first && spec.start !== 'earliest') throw notKnown(unknown.length, view)
+  const undone = unknown.map(part => ({ item: unitName(part), error: notKnown(1, view) }))
+  if (entries.length === 0) return undone
   const refused = await within(ctx, performTimeoutMs, offsetsIn(group), signal =>
     from.checkpoints.save(group, entries, ctx.mayWrite, signal),
   )
   if (refused.length > 0) throw notStored(refused, group)
   for (const [topic, part] of new Map(open.map(part => [part.topic, part]))) tellMadeAnew(ctx, topic, part)
-  return []
+  return undone
 }
 
 async function entriesOf(

@@ -24,8 +24,9 @@ export type MirrorLook = {
   destination: ClusterView
   /** Selected and there, or absent for less than three looks (M-14): then as they were last seen. */
   topics: ReadonlyMap<string, TopicView>
-  /** Looks in a row in which a selected topic was absent. */
+  /** Looks in a row in which a selected topic was absent, and when the last of them was counted. */
   absent: ReadonlyMap<string, number>
+  absentMs: ReadonlyMap<string, number>
   names: DestinationNames
   /** Committed offsets of the flow's group, by unit; since when they have stood, on the monotonic clock. */
   offsets: ReadonlyMap<string, Entry & { sinceMs: number | null }>
@@ -52,7 +53,7 @@ export async function lookAtClusters(
   const read = spec.loopGuard === 'off' ? null : await provenance({ ctx, from, to, source, destination, before })
   const ours = read && byTopic(read.ours, ctx.flow)
   const known = before?.topics ?? (ctx.untilEnd ? new Map() : writtenDown(ours, source))
-  const { topics, absent, gone } = selectedTopics(spec, source, { known, absent: before?.absent ?? null }, ctx)
+  const { topics, absent, absentMs, gone } = selectedTopics(spec, source, { known, look: before }, ctx)
   const existing = new Set(destination.topics.filter(t => t.code === 0).map(t => t.topic))
   const sameCluster = source.clusterId !== '' && source.clusterId === destination.clusterId
   const selected = selection(spec.topics)
@@ -65,6 +66,7 @@ export async function lookAtClusters(
     destination,
     topics,
     absent,
+    absentMs,
     names,
     offsets: offsetsOf(entries, ctx.clock.nowMs(), before),
     ours,
@@ -94,13 +96,15 @@ function writtenDown(ours: MirrorLook['ours'], source: ClusterView): Map<string,
 function selectedTopics(
   spec: MirrorSpec,
   source: ClusterView,
-  before: { known: ReadonlyMap<string, TopicView>; absent: ReadonlyMap<string, number> | null },
+  before: { known: ReadonlyMap<string, TopicView>; look: MirrorLook | null },
   ctx: SteerContext,
-): Pick<MirrorLook, 'topics' | 'absent'> & { gone: FlowEvent[] } {
+): Pick<MirrorLook, 'topics' | 'absent' | 'absentMs'> & { gone: FlowEvent[] } {
   const gone: FlowEvent[] = []
   const selected = selection(spec.topics)
   const topics = new Map<string, TopicView>()
   const absent = new Map<string, number>()
+  const absentMs = new Map<string, number>()
+  const nowMs = ctx.clock.nowMs()
   const there = new Map(source.topics.map(t => [t.topic, t]))
   for (const t of source.topics) {
     if (!selected(t.topic, t.internal).selected) continue
@@ -110,8 +114,11 @@ function selectedTopics(
   }
   for (const [topic, known] of before.known) {
     if (there.has(topic) || !selected(topic, known.internal).selected) continue
-    const looks = (before.absent?.get(topic) ?? 0) + 1
-    if (looks === topicGoneLooks) {
+    const countedMs = before.look?.absentMs.get(topic) ?? null
+    // Each chore that is done looks again: those looks are one, as long as no refresh has passed.
+    const isCounted = countedMs === null || nowMs - countedMs >= spec.topics.refreshMs
+    const looks = (before.look?.absent.get(topic) ?? 0) + (isCounted ? 1 : 0)
+    if (isCounted && looks === topicGoneLooks) {
       const message = `${topic}: the source topic was deleted; what was copied of it stays`
       gone.push({ code: 'source-topic-deleted', message, topic, partitions: known.partitions.length })
     }
@@ -119,8 +126,9 @@ function selectedTopics(
     if (looks >= topicGoneLooks && !ctx.untilEnd) continue
     topics.set(topic, known)
     absent.set(topic, looks)
+    absentMs.set(topic, isCounted ? nowMs : countedMs)
   }
-  return { topics: new Map([...topics].sort(([a], [b]) => (a < b ? -1 : 1))), absent, gone }
+  return { topics: new Map([...topics].sort(([a], [b]) => (a < b ? -1 : 1))), absent, absentMs, gone }
 }
 
 function offsetsOf(entries: readonly Entry[], nowMs: number, before: MirrorLook | null): MirrorLook['offsets'] {

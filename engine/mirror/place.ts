@@ -112,6 +112,7 @@ function placeOne(
   const { part, destination, entry, metadata, topicId, destinationId, logStart, lastStable, highWatermark } = facts
   const nowMs = ctx.clock.nowMs()
   const at = { offset: entry.offset, epoch: entry.epoch }
+  unit.stored = entry
   const end = spec.isolation === 'read_committed' ? lastStable : highWatermark
   if (ctx.untilEnd) unit.until ??= end
   unit.counts.logStart = logStart

@@ -9,6 +9,7 @@ import type {
   BatchSink,
   BatchSource,
   ClusterAdmin,
+  Entry,
   Lane,
   Outcome,
   Part,
@@ -47,12 +48,16 @@ export type Unit = {
   readonly counts: PartitionCounts
   /** Copied up to here and no further; null = without end. */
   until: bigint | null
+  /** The log was cut or made anew: what ends now ends at the end that the next answer has. */
+  endMoved: boolean
   /** Skipped batches below this have been counted. */
   skippedTo: bigint
   /** The destination's offset after the last acknowledged batch; null = not known. */
   destinationNext: bigint | null
   /** The checkpoint that is stored; null = none. */
   committed: bigint | null
+  /** What stood there when the unit was placed; null = nothing. */
+  stored: Entry | null
   /** When it was stored, on the monotonic clock; null = not by this process, so nobody knows how long ago. */
   committedMs: number | null
   /** Since when a newer one could not be stored. */
@@ -127,9 +132,11 @@ export function newUnit(of: {
     window: checkpointWindow(at),
     counts: partitionCounts(),
     until: null,
+    endMoved: false,
     skippedTo: 0n,
     destinationNext: null,
     committed: null,
+    stored: null,
     committedMs: null,
     commitSinceMs: null,
     standing: notStanding(),

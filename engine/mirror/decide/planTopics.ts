@@ -120,7 +120,10 @@ function partitionPlan(
     const message = `${unit}: the source topic was deleted and made anew, and the flow says to stop`
     return { is: 'error', why: { code: 'topic-recreated', message, hint: stoppedHint } }
   }
-  return { is: 'start', why: view.aside.get(asideKey('commitStarts')) ?? null }
+  return {
+    is: 'start',
+    why: view.aside.get(asideKey('commitStarts', unit)) ?? view.aside.get(asideKey('commitStarts')) ?? null,
+  }
 }
 
 function waiting(fault: Fault | null, message: string): Omit<PartitionPlan, 'partition'> {

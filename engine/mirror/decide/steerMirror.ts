@@ -139,7 +139,8 @@ function startsOf(view: Looked, plans: TopicPlan[]): StartPlan[] {
     const ours = oursOf(view, topic)
     const oldId = ours && ours.parts > 0 && ours.sourceId !== topicId ? ours.sourceId : null
     for (const { partition, is } of partitions) {
-      if (!isMade(is) || view.offsets.has(unitName({ topic, partition }))) continue
+      const unit = unitName({ topic, partition })
+      if (!isMade(is) || view.offsets.has(unit) || view.aside.has(asideKey('commitStarts', unit))) continue
       parts.push({ topic, partition, topicId, destinationId: target?.topicId ?? '', oldId })
     }
   }

@@ -40,6 +40,7 @@ export function viewOf(of: ViewOf): MirrorView {
     source: clusterView('east-id', source),
     destination: clusterView('west-id', (of.destination ?? []).map(topicView)),
     topics: new Map(source.map(topic => [topic.topic, topic])),
+    absentMs: new Map(),
     absent: new Map(Object.entries(of.absent ?? {})),
     names: {
       names,
