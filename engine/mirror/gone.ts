@@ -17,3 +17,21 @@ export function endWhereGone(run: Run, nowMs: number): void {
     else run.reading.abort()
   }
 }
+
+/**
+ * Nor does it wait for what was cut off the log: all of it is read, and its end stays below the one that was seen. For
+ * a while, since a new leader may know less of the end than the one before.
+ */
+export function endWhereCut(run: Run, nowMs: number): void {
+  const { unit } = run
+  const { lastStable } = unit.counts
+  const isShort = unit.until !== null && lastStable !== null && lastStable < unit.until
+  if (!isShort || unit.window.position < lastStable) {
+    unit.shortSinceMs = null
+    return
+  }
+  unit.shortSinceMs ??= nowMs
+  if (nowMs - unit.shortSinceMs < topicGoneMs) return
+  unit.until = lastStable
+  run.reading.abort()
+}

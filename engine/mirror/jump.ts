@@ -76,7 +76,6 @@ function place(unit: Unit, run: Run, placed: Placed, epoch: number): void {
   if (placed.event) tellPosition(run.ctx.tell, unit, placed.event, placed.at)
   restart(unit.window, { offset: placed.at, epoch })
   unit.fault = null
-  unit.endMoved = true
 }
 
 /**

@@ -48,8 +48,8 @@ export type Unit = {
   readonly counts: PartitionCounts
   /** Copied up to here and no further; null = without end. */
   until: bigint | null
-  /** The log was cut or made anew: what ends now ends at the end that the next answer has. */
-  endMoved: boolean
+  /** Since when the log has ended below `until`: it was cut, or made anew. */
+  shortSinceMs: number | null
   /** Skipped batches below this have been counted. */
   skippedTo: bigint
   /** The destination's offset after the last acknowledged batch; null = not known. */
@@ -132,7 +132,7 @@ export function newUnit(of: {
     window: checkpointWindow(at),
     counts: partitionCounts(),
     until: null,
-    endMoved: false,
+    shortSinceMs: null,
     skippedTo: 0n,
     destinationNext: null,
     committed: null,

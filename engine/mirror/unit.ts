@@ -91,9 +91,7 @@ function drop(answer: Answer): void {
 }
 
 function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): void {
-  const { counts, window } = run.unit
-  if (run.unit.endMoved) endAtMost(run.unit, answer.lastStable)
-  const { until } = run.unit
+  const { counts, until, window } = run.unit
   counts.logStart = answer.logStart
   counts.lastStable = answer.lastStable
   counts.end = answer.end
@@ -114,12 +112,6 @@ function take(run: Run, stream: Stream, answer: Answer & { is: 'batches' }): voi
     for (const batch of batches) batch.release()
     noteMoved(run.unit)
   }
-}
-
-/** Below the end that was seen at the start there is nothing more to come. */
-function endAtMost(unit: Unit, lastStable: bigint): void {
-  unit.endMoved = false
-  if (unit.until !== null && lastStable < unit.until) unit.until = lastStable
 }
 
 /** A marker that cannot be read may end an aborted transaction, or not: nothing behind it can be told apart. */

@@ -7,7 +7,7 @@ import { stopDrainMs, unitLookMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { flowCheckpoints } from './checkpoints.ts'
 import { type Latency, latency } from './counts.ts'
-import { endWhereGone } from './gone.ts'
+import { endWhereCut, endWhereGone } from './gone.ts'
 import { watchLane } from './park.ts'
 import { faultAt } from './place.ts'
 import { placer } from './placer.ts'
@@ -56,12 +56,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     every(clock, spec.checkpoint.intervalMs, () => checkpoints.commit()),
     every(clock, unitLookMs, () => {
       const nowMs = clock.nowMs()
-      for (const unit of units.values()) {
-        const { run } = unit
-        if (run && ctx.untilEnd) endWhereGone(run, nowMs)
-        if (run) watchLane(run, nowMs)
-        if (run && spec.isolation === 'read_committed') noteStanding(unit, nowMs)
-      }
+      for (const unit of units.values()) watch(unit, spec, ctx.untilEnd, nowMs)
       tellTroubles(units.values(), nowMs)
     }),
   ]
@@ -105,6 +100,18 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
       return whole
     },
   }
+}
+
+/** What a unit that runs does not see by itself; each second. */
+function watch(unit: Unit, spec: MirrorSpec, untilEnd: boolean, nowMs: number): void {
+  const { run } = unit
+  if (run === null) return
+  if (untilEnd) {
+    endWhereGone(run, nowMs)
+    endWhereCut(run, nowMs)
+  }
+  watchLane(run, nowMs)
+  if (spec.isolation === 'read_committed') noteStanding(unit, nowMs)
 }
 
 function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number): void {
