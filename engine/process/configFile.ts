@@ -6,8 +6,15 @@ import { configBytesMax, configLookMs, configSettledMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /** The text of a configuration file, without a byte order mark. Rejects with `config-invalid`. */
-export async function readConfigText(path: string): Promise<string> {
-  const bytes = await bytesOf(path).catch(cause => {
+export function readConfigText(path: string): Promise<string> {
+  return textOf(path, constants.O_RDONLY)
+}
+
+/** A pipe without a writer would hold a thread for ever, and after a few the log, look-ups of names and the exit. */
+const neverWaits = constants.O_RDONLY | constants.O_NONBLOCK
+
+async function textOf(path: string, flags: number): Promise<string> {
+  const bytes = await bytesOf(path, flags).catch(cause => {
     throw cause instanceof MillraceError ? cause : unreadable(path, reasonOf(cause), cause)
   })
   try {
@@ -17,10 +24,13 @@ export async function readConfigText(path: string): Promise<string> {
   }
 }
 
-async function bytesOf(path: string): Promise<Buffer> {
-  const file = await open(path, constants.O_RDONLY)
+async function bytesOf(path: string, flags: number): Promise<Buffer> {
+  const file = await open(path, flags)
   try {
-    if ((await file.stat()).isDirectory()) throw unreadable(path, 'is a directory')
+    const found = await file.stat()
+    if (found.isDirectory()) throw unreadable(path, 'is a directory')
+    if (flags === neverWaits && !found.isFile())
+      throw unreadable(path, 'is a pipe or a device: read once, at the start')
     // A device or a pipe has no size to ask for: what is read is counted.
     const bytes = Buffer.allocUnsafe(configBytesMax + 1)
     let length = 0
@@ -90,7 +100,7 @@ export function watchConfig(
   let cancel = clock.after(configLookMs, look)
 
   async function read(asked: boolean): Promise<void> {
-    const text = await readConfigText(path).catch(error => failed(error, asked))
+    const text = await textOf(path, neverWaits).catch(error => failed(error, asked))
     if (closed || text === null || (!asked && text === inForce)) return
     inForce = text
     how.onChange(text)

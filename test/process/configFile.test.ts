@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -173,4 +186,17 @@ test('what is no file with a content of its own, a pipe or a device, is read onc
   const { told, looks } = watched(t, '/dev/null', 'one')
   await looks(5)
   assert.deepEqual(told, [])
+})
+
+test('a pipe in the place of the file is refused on SIGHUP, and holds no thread', { timeout: 20_000 }, async t => {
+  const path = join(folder(t), 'a.yaml')
+  execFileSync('mkfifo', [path])
+  const { told, signals, next } = watched(t, path, 'one')
+  const done = next()
+  signals.emit('SIGHUP')
+  // Were it opened and waited for, this writer would let it go on, and the test fail in place of hanging.
+  const writer = setTimeout(() => closeSync(openSync(path, constants.O_RDWR)), 5_000)
+  await done
+  clearTimeout(writer)
+  assert.deepEqual(told, ['config-invalid: FILE is a pipe or a device: read once, at the start'])
 })
