@@ -25,3 +25,15 @@ test('MIRROR 22: settings are looked at each minute: 20 rounds of the same send 
   assert.equal(mirror.west.counts().adminWrites, adminWrites + 1)
   await mirror.stop()
 })
+
+test('what the source sets as the destination has it by default is set there all the same, once', async () => {
+  const mirror = mirrorOf({ brokers: 1, spec: { topics: { include: ['t'], refreshMs: 1_000 } } })
+  mirror.east.topic('t', 1, { 'segment.ms': '604800000' })
+  const atWest = mirror.west.topic('t', 1)
+  await mirror.start()
+  await mirror.clock.until(() => atWest.configs.get('segment.ms') === '604800000')
+  const { adminWrites } = mirror.west.counts()
+  await mirror.clock.advance(20 * configsLookMs)
+  assert.equal(mirror.west.counts().adminWrites, adminWrites)
+  await mirror.stop()
+})

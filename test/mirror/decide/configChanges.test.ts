@@ -69,9 +69,17 @@ const table: Row[] = [
   {
     says: 'a broker that does not tell what is set on a topic is told once',
     source: retention('7'),
-    destination: inherits,
+    // One before Kafka 1.1: it only says that it is no default.
+    destination: [{ name: 'retention.ms', value: '7', isDefault: false, onTopic: false }],
     remembered: ['retention.ms'],
     gives: { ...nothing, remembered: ['retention.ms'] },
+  },
+  {
+    says: 'what we were about to set, and the destination only inherits, is set',
+    source: retention('7'),
+    destination: inherits,
+    remembered: ['retention.ms'],
+    gives: { ...nothing, set: { 'retention.ms': '7' }, remembered: ['retention.ms'] },
   },
   { says: 'what is set at the destination alone is left', source: [], destination: retention('5'), gives: nothing },
   {
