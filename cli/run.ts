@@ -70,9 +70,11 @@ async function run(flags: Flags): Promise<number> {
             ? inUse.changed(next.config)
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
           if (next.ok && faults.length === 0) {
-            opened.add(clustersOf(next.config, flags.config))
-            inUse.add(next.config)
-            faults.push(...solo.apply(plansOf(next.config)).map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
+            const refused = solo.apply(plansOf(next.config), () => {
+              opened.add(clustersOf(next.config, flags.config))
+              inUse.add(next.config)
+            })
+            faults.push(...refused.map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
           }
           if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
           const message = `${flags.config}: the change is not taken, what ran before runs on: ${faults.join('; ')}`

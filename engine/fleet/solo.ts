@@ -5,9 +5,10 @@ export type Solo = {
   flows(): Iterable<SoloFlow>
   /**
    * Takes flows as they are declared now, as a whole (DESIGN §4): new ones begin, those that have left are stopped,
-   * changed ones go on with what has changed. Gives why not, by flow, and then nothing has changed.
+   * changed ones go on with what has changed. Gives why not, by flow, and then nothing has changed. `taken` is called
+   * when nothing stands against it, before the first begins: only then what they name is to be opened.
    */
-  apply(plans: ReadonlyMap<string, FlowPlan>): { flow: string; fault: Fault }[]
+  apply(plans: ReadonlyMap<string, FlowPlan>, taken?: () => void): { flow: string; fault: Fault }[]
   /** Every flow has ended. Rejects with the first thing that a flow could not go on with, when all have ended. */
   readonly done: Promise<{ whole: boolean }>
 }
@@ -83,18 +84,26 @@ export function startSolo(first: ReadonlyMap<string, FlowPlan>, parts: SoloParts
   parts.stop.addEventListener('abort', settle, { once: true })
   return {
     flows: () => [...flows.values()].map(entry => entry.flow),
-    apply(next) {
-      const refused = [...next].flatMap(([flow, plan]) => {
-        const before = flows.get(flow)?.plan
-        const fault = before?.kind === plan.kind ? plan.kind.refuses(before.spec, plan.spec) : null
-        // A paused flow has nothing that runs.
-        return fault && before?.overlay.paused !== '*' ? [{ flow, fault }] : []
-      })
+    apply(next, taken = () => {}) {
+      const refused = refusedOf(next, flows)
       if (refused.length > 0) return refused
+      taken()
       for (const name of new Set([...flows.keys(), ...leaving.keys()])) if (!next.has(name)) leave(name, null)
       for (const [name, plan] of next) change(name, plan)
       return []
     },
     done,
   }
+}
+
+function refusedOf(
+  next: ReadonlyMap<string, FlowPlan>,
+  flows: ReadonlyMap<string, Entry>,
+): { flow: string; fault: Fault }[] {
+  return [...next].flatMap(([flow, plan]) => {
+    const before = flows.get(flow)?.plan
+    const fault = before?.kind === plan.kind ? plan.kind.refuses(before.spec, plan.spec) : null
+    // A paused flow has nothing that runs.
+    return fault && before?.overlay.paused !== '*' ? [{ flow, fault }] : []
+  })
 }

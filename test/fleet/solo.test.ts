@@ -175,6 +175,19 @@ test('a change that one flow does not take leaves all as they were, unless that 
   assert.deepEqual(names(), ['f', 'h'])
 })
 
+test('what a change names is opened before its flows begin, and not when the change is not taken', async () => {
+  const { clock, solo, planOf, flow, names } = started(['f'])
+  await clock.settle()
+  const opened: string[][] = []
+  const taken = () => opened.push(names())
+  flow('f').refuses = true
+  assert.equal(solo.apply(new Map([planOf('f', 2), planOf('h')]), taken).length, 1)
+  assert.deepEqual(opened, [])
+  flow('f').refuses = false
+  assert.deepEqual(solo.apply(new Map([planOf('f', 2), planOf('h')]), taken), [])
+  assert.deepEqual([opened, names()], [[['f']], ['f', 'h']])
+})
+
 test('paused partitions leave, and come back when they are resumed', async () => {
   const { clock, apply, planOf, flow } = started(['f'], { prepare: fake => fake.shown.units.push('t/1', 'u/0') })
   await clock.settle()
