@@ -31,10 +31,9 @@ export function configChanges(how: {
   const set: [string, string][] = []
   for (const [name, value] of wanted) {
     const now = there.get(name)
-    // A broker that does not tell what is set on a topic would be sent our setting again in every round. One that
-    // inherits what we want has it only as long as nobody changes the default, though we may have written it down.
-    const isThere = now !== undefined && (now.onTopic || (ours.has(name) && !now.isDefault))
-    const isSet = isThere && sameValue(now.value, value)
+    // What it only inherits it has as long as nobody changes the default, though we may have written the name down. A
+    // broker that does not tell what is set on a topic is sent it again, later and later (`repeatsOf`).
+    const isSet = now?.onTopic === true && sameValue(now.value, value)
     if (!isSet) set.push([name, value])
   }
   const unset: string[] = []

@@ -67,17 +67,9 @@ const table: Row[] = [
     gives: { set: { 'retention.ms': '7' }, unset: [], remembered: ['retention.ms'] },
   },
   {
-    says: 'a broker that does not tell what is set on a topic is told once',
-    source: retention('7'),
-    // One before Kafka 1.1: it only says that it is no default.
-    destination: [{ name: 'retention.ms', value: '7', isDefault: false, onTopic: false }],
-    remembered: ['retention.ms'],
-    gives: { ...nothing, remembered: ['retention.ms'] },
-  },
-  {
     says: 'what we were about to set, and the destination only inherits, is set',
     source: retention('7'),
-    destination: inherits,
+    destination: [{ name: 'retention.ms', value: '7', isDefault: false, onTopic: false }],
     remembered: ['retention.ms'],
     gives: { ...nothing, set: { 'retention.ms': '7' }, remembered: ['retention.ms'] },
   },
