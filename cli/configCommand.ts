@@ -6,6 +6,7 @@ import { readConfigText } from '../engine/process/configFile.ts'
 import { showSafe } from '../engine/process/pretty.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { type Ended, end } from './ended.ts'
+import { flowClashes } from './flowClashes.ts'
 import { noFlow } from './noFlow.ts'
 
 type Flags = { config: string; output?: string }
@@ -32,7 +33,9 @@ async function check(flags: Flags): Promise<Ended> {
   const text = await readConfigText(flags.config)
   const { readConfig, kinds } = await parts()
   const { checkSecrets } = await import('./checkSecrets.ts')
-  const read = await withSecrets(readConfig(text, kinds), config => checkSecrets(flags.config, text, config))
+  const read = await withSecrets(readConfig(text, kinds, flowClashes), config =>
+    checkSecrets(flags.config, text, config),
+  )
   const warnings = read.ok ? read.warnings : []
   if (json) {
     const faults = read.ok ? [] : read.faults

@@ -8,6 +8,7 @@ import { located, type NamedCluster } from './clusters.ts'
 import { clustersInUse } from './clustersInUse.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
+import { flowClashes } from './flowClashes.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { runFlows } from './runFlows.ts'
@@ -45,7 +46,7 @@ async function run(flags: Flags): Promise<number> {
     return exitCodeOf(error)
   }
   const { readConfig, specs } = await schemas()
-  const read = readConfig(text, specs)
+  const read = readConfig(text, specs, flowClashes)
   if (!read.ok) {
     process.stderr.write(read.faults.map(fault => faultLine(flags.config, fault)).join(''))
     return 2
@@ -65,7 +66,7 @@ async function run(flags: Flags): Promise<number> {
         text,
         clock,
         onChange: changed => {
-          const next = readConfig(changed, specs)
+          const next = readConfig(changed, specs, flowClashes)
           const faults = next.ok
             ? inUse.changed(next.config)
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())

@@ -23,13 +23,18 @@ export type Kinds = Readonly<Record<string, z.ZodType>>
 /** All faults of the text in its order, or what it says; `warnings` change nothing. */
 export type ReadConfig = { ok: true; config: Config; warnings: ConfigFault[] } | { ok: false; faults: ConfigFault[] }
 
+/** What flows may not do together: each is told at the later one. */
+export type ClashesOf = (flows: ReadonlyMap<string, FlowSettings>) => { flow: string; other: string; topic: string }[]
+
 /** A configuration as data of the file's own shape, with defaults: what `explain` shows. */
 export type PlainConfig = { clusters: Record<string, unknown>; flows: Record<string, unknown> }
 type Plain = { plain: PlainConfig; config: Config; faults: ConfigFault[]; warnings: ConfigFault[]; text: ConfigText }
 
 /** DESIGN §7. Pure; throws nothing, whatever the text. */
-export function readConfig(text: string, kinds: Kinds): ReadConfig {
-  const { config, faults, warnings } = readPlain(text, kinds)
+export function readConfig(text: string, kinds: Kinds, clashes?: ClashesOf): ReadConfig {
+  const read = readPlain(text, kinds)
+  const { config, warnings } = read
+  const faults = [...read.faults, ...clashFaults(read, clashes)]
   return faults.length > 0 ? { ok: false, faults } : { ok: true, config, warnings }
 }
 
@@ -64,6 +69,21 @@ export function readPlain(source: string, kinds: Kinds): Plain {
     warnings.push(warningAt(text, 'coordination', 'unused: one process needs no coordination'))
   if (file && Object.keys(file.flows).length === 0) warnings.push(warningAt(text, 'flows', 'there is no flow to run'))
   return { ...read, faults: inOrder(faults), warnings: inOrder(warnings) }
+}
+
+function clashFaults({ config, text, faults }: Plain, clashes?: ClashesOf): ConfigFault[] {
+  // Of a file with faults not all flows are known.
+  if (!clashes || faults.length > 0) return []
+  return clashes(config.flows).map(({ flow, other, topic }) => ({
+    ...faultAt(
+      text,
+      ['flows', flow, 'topics'],
+      'key',
+      `${topic}, which flow ${other} copies to the same name`,
+      'each topic in one flow',
+    ),
+    hint: 'each record would be there twice: leave it out of one of the two, or give one a naming',
+  }))
 }
 
 const later = z.never({ error: notYet }).optional()
