@@ -180,7 +180,7 @@ function byName(view: { topics: TopicView[] }): Map<string, TopicView> {
 function lost(name: string, flow: string): MillraceError {
   const group = `millrace.${flow}`
   const message = `${name}: its committed offset in group ${group} of the source is gone`
-  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${name.replace('/', ':')} --reset-offsets, with --to-latest, --to-earliest or --to-offset, at the source`
+  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${name.replace('/', ':')} --reset-offsets --execute, with --to-latest, --to-earliest or --to-offset, at the source`
   return new MillraceError('checkpoint-lost', message, { hint })
 }
 

@@ -23,7 +23,10 @@ export function stateOf(unit: Unit, nowMs: number): PartitionState {
 export function troubleTeller(tell: Tell): (units: Iterable<Unit>, nowMs: number) => void {
   let known = new Set<string>()
   return (units, nowMs) => {
-    const found = new Map<string, { trouble: Trouble; state: PartitionState; partitions: number; right: string }>()
+    const found = new Map<
+      string,
+      { trouble: Trouble; state: PartitionState; partitions: number; hint: string | null }
+    >()
     for (const unit of units) {
       const stream = shown(unit.stream?.trouble() ?? null, nowMs)
       const trouble = stream ?? shown(unit.run?.lane.trouble() ?? null, nowMs)
@@ -32,15 +35,23 @@ export function troubleTeller(tell: Tell): (units: Iterable<Unit>, nowMs: number
       const key = `${state} ${trouble.code}`
       const there = found.get(key)
       if (there) there.partitions++
-      else found.set(key, { trouble, state, partitions: 1, right: stream ? readOf(unit) : writeOf(unit) })
+      else found.set(key, { trouble, state, partitions: 1, hint: hintOf(trouble, unit, stream ? readOf : writeOf) })
     }
-    for (const [key, { trouble, state, partitions, right }] of found) {
+    for (const [key, { trouble, state, partitions, hint }] of found) {
       if (known.has(key)) continue
-      const hint = trouble.code === 'kafka-not-authorized' ? { hint: missingRight(right) } : {}
-      tell({ code: trouble.code, message: trouble.message, ...hint, state, partitions })
+      const { code, message } = trouble
+      tell({ code, message, ...(hint === null ? {} : { hint }), state, partitions })
     }
     known = new Set(found.keys())
   }
+}
+
+/** What is to be done about it; null: it passes, or the message says it. */
+function hintOf({ code }: Trouble, unit: Unit, right: (unit: Unit) => string): string | null {
+  if (code === 'kafka-not-authorized') return missingRight(right(unit))
+  if (code !== 'destination-missing') return null
+  const topic = `--topic ${unit.part.topic}`
+  return `topic ${unit.destination.topic} was deleted while it was copied to, and is not made by itself: stop or pause the flow, then at the source, with the group of the flow: kafka-consumer-groups.sh ${topic} --reset-offsets --to-current --execute to go on where it was, or --to-earliest to copy all again`
 }
 
 const readOf = ({ part }: Unit) => `Read on topic ${part.topic} of the source`

@@ -66,3 +66,16 @@ test('a topic deleted between the first look and its start is named, and the cop
     ['t'],
   )
 })
+
+test('a copy without end says how to go on where its destination topic was deleted, or to copy all again', async () => {
+  const mirror = mirrorOf({ brokers: 1 })
+  for (const cluster of [mirror.east, mirror.west]) cluster.topic('t', 2)
+  await mirror.start()
+  await placed(mirror)
+  mirror.west.deleteTopic('t')
+  for (const part of parts) mirror.east.write(part, batchOf(['1']))
+  await mirror.clock.until(() => mirror.events.some(event => event.code === 'destination-missing'))
+  const [event] = mirror.events.filter(one => one.code === 'destination-missing')
+  assert.match(event?.hint ?? '', /--topic t --reset-offsets --to-current --execute/)
+  await mirror.stop()
+})

@@ -151,7 +151,7 @@ function missing(spec: MirrorSpec, view: Looked, plan: TopicPlan, partition: num
 function checkpointLost(view: Looked, unit: string): Fault {
   const group = `millrace.${view.flow}`
   const message = `${unit}: it was copied before, and its committed offset in group ${group} of the source is gone`
-  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${unit.replace('/', ':')} --reset-offsets, with --to-latest, --to-earliest or --to-offset, at the source`
+  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${unit.replace('/', ':')} --reset-offsets --execute, with --to-latest, --to-earliest or --to-offset, at the source`
   return { code: 'checkpoint-lost', message, hint }
 }
 

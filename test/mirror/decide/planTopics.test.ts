@@ -26,6 +26,7 @@ type Row = {
   /** Of the partitions of `t`, in order: what it is, its fault's code, and whether somebody has to do something. */
   gives: [is: PartitionPlan['is'], code?: string, hinted?: boolean][]
   message?: RegExp
+  hint?: RegExp
 }
 
 const table: Row[] = [
@@ -159,6 +160,7 @@ const table: Row[] = [
     of: { source: t(3), destination: t(3), ours: copied, offsets: [offset(1)] },
     gives: [['error', 'checkpoint-lost', true], ['ready'], ['start']],
     message: /t\/0: .*group millrace\.flow/,
+    hint: /--reset-offsets --execute/,
   },
   {
     says: 'a topic made anew starts anew',
@@ -187,7 +189,7 @@ const table: Row[] = [
   },
 ]
 
-for (const { says, of, spec, gives, message } of table) {
+for (const { says, of, spec, gives, message, hint } of table) {
   test(says, () => {
     const plans = planTopics(specOf(spec), viewOf(of))
     const plan = plans.find(one => one.topic === 't')
@@ -197,6 +199,7 @@ for (const { says, of, spec, gives, message } of table) {
       gives.map(([is, code, hinted], partition) => [partition, is, code, hinted ?? null]),
     )
     if (message) assert.match(plan.partitions.find(one => one.why !== null)?.why?.message ?? '', message)
+    if (hint) assert.match(plan.partitions.find(one => one.why !== null)?.why?.hint ?? '', hint)
     assert.equal(plan.refused !== null, gives[0]?.[0] === 'refused')
   })
 }
