@@ -184,3 +184,17 @@ export const configLookMs = 1_000
 /** DESIGN §4: an edited file is taken in so long after its last change. */
 export const configSettledMs = 2_000
 export const configShownCharactersMax = 60
+
+// Planner (COORDINATION §5)
+export const planMovesMax = 50
+/** Loads within this factor of an even share are left alone. */
+export const planHysteresis = 1.2
+/** Two workers are even when they differ by no more than this part of the share. */
+export const planSettle = 0.02
+/** A move that evens out less than this part of the share is none. */
+export const planGainMin = 0.05
+export const weightAverageMs = 120_000
+
+// Coordination (COORDINATION §7)
+/** Of one document: a packet over the limit of the server ends the connection. */
+export const coordinationBytesMax = 1_000_000

@@ -1,0 +1,44 @@
+import { MillraceError } from '../../errors.ts'
+import { coordinationBytesMax } from '../../limits.ts'
+import type { Coordinator, CoordinatorState, Op, Written } from '../../ports/coordinator.ts'
+import type { Tree } from './tree.ts'
+
+/** One session over documents in memory (C-66): it is connected as long as it is open. */
+export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs: number }): Coordinator {
+  const { session, timeoutMs } = how
+  let phase: CoordinatorState['phase'] = 'connected'
+
+  function write(ops: readonly Op[]): Written {
+    if (phase === 'lost') throw new MillraceError('session-lost', `the session ${session} is closed`)
+    for (const op of ops) {
+      if (!('data' in op)) continue
+      const bytes = new TextEncoder().encode(op.data).length
+      if (bytes <= coordinationBytesMax) continue
+      throw new MillraceError('too-large', `${op.path}: ${bytes} bytes, at most ${coordinationBytesMax}`)
+    }
+    return tree.write(ops, session)
+  }
+
+  return {
+    state: () => ({ session: phase === 'lost' ? null : session, timeoutMs, phase }),
+    read: async path => tree.read(path),
+    write: async ops => write(ops),
+    async beat(path, data, version) {
+      const written = write([{ do: 'set', path, data, version }])
+      if (written.done) return written.versions[0] ?? version + 1
+      throw new MillraceError('session-lost', `${path}: the document of this session is not there as it was left`)
+    },
+    watch(path, kind, onHint, signal) {
+      const off = tree.onChange(change => {
+        if (change.path === path && change.kind === kind) queueMicrotask(onHint)
+      })
+      signal.addEventListener('abort', off, { once: true })
+    },
+    children: async path => tree.children(path),
+    async close() {
+      if (phase === 'lost') return
+      phase = 'lost'
+      tree.end(session)
+    },
+  }
+}
