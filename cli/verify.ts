@@ -3,6 +3,7 @@ import { codec } from '../engine/adapters/kafka/native.ts'
 import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
 import { machineClock } from '../engine/adapters/local/clock.ts'
 import { MillraceError } from '../engine/errors.ts'
+import { every } from '../engine/flow/every.ts'
 import { noTopic } from '../engine/flow/noTopic.ts'
 import { startRedactor } from '../engine/flow/redactor.ts'
 import { unlessAborted } from '../engine/flow/unlessAborted.ts'
@@ -126,14 +127,12 @@ function progressShown(clock: Clock): { take(at: VerifyProgress): void; end(): v
   if (!process.stderr.isTTY) return { take() {}, end() {} }
   let now: VerifyProgress | null = null
   let before = 0
-  let cancel = clock.after(unitLookMs, show)
-  function show(): void {
-    cancel = clock.after(unitLookMs, show)
+  const cancel = every(clock, unitLookMs, () => {
     if (!now) return
     const line = verifyProgressLine(now, ((now.records - before) * 1000) / unitLookMs)
     before = now.records
     process.stderr.write(`${eraseLine}${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
-  }
+  })
   return {
     take(at) {
       now = at

@@ -1,12 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { MillraceError } from '../errors.ts'
+import { placeName } from '../flow/secret.ts'
 import type { PlainSecret, PlainSecrets, SecretPlace } from '../ports/secrets.ts'
 import { type Parsed, parseSecret, type SecretFault, type SecretKind, secretForms } from './decide/parseSecret.ts'
-
-/** What a fault calls a place. */
-export function placeName(place: SecretPlace): string {
-  return 'file' in place ? place.file : `variable ${place.env}`
-}
 
 /**
  * A secret, read and checked to be what its kind needs: keys and PEM, and a private key that belongs to its

@@ -1,11 +1,11 @@
 import { faultOf, MillraceError } from '../errors.ts'
 import type { Tell } from '../flow/event.ts'
 import type { Redactor } from '../flow/redactor.ts'
-import { Secret } from '../flow/secret.ts'
+import { placeName, Secret } from '../flow/secret.ts'
 import { secretLookMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { PlainSecrets, SecretPlace } from '../ports/secrets.ts'
-import { checked, placeName } from './checkedSecret.ts'
+import { checked } from './checkedSecret.ts'
 import type { Parsed, SecretKind } from './decide/parseSecret.ts'
 
 /** What a login is given. Values that are secret are `Secret`s. */

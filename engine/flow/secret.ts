@@ -1,3 +1,5 @@
+import type { SecretPlace } from '../ports/secrets.ts'
+
 /**
  * A value that nobody sees by accident (CREDENTIALS K-15): as text, as JSON and in an inspection it is
  * `[secret <name> g<generation>]`. Only the adapters named in test/tidy/secrets.ts may call `reveal`.
@@ -28,4 +30,9 @@ export class Secret<T> {
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.#label
   }
+}
+
+/** How a message names the place of a secret for local use. */
+export function placeName(place: SecretPlace): string {
+  return 'file' in place ? place.file : `variable ${place.env}`
 }

@@ -1,5 +1,6 @@
 import { MillraceError } from '../errors.ts'
 import { otherTopic } from '../flow/position.ts'
+import { unitName } from '../flow/unitName.ts'
 import type { ClusterAdmin, Entry, KafkaCluster, Part, TopicConfig, TopicId, TopicView } from '../ports/kafka.ts'
 import { checkpointFrom } from './decide/checkpointMetadata.ts'
 import { namingOf } from './decide/destinationNames.ts'
@@ -55,9 +56,9 @@ export async function verifyRanges(how: RangesHow, signal: AbortSignal): Promise
   const compacted = await compactedTopics(how, nameOf, destinations)
   return parts.map(part => {
     const sourceTopicId = sources.get(part.topic)?.topicId ?? ''
-    const log = source.get(keyOf(part)) ?? noLog
+    const log = source.get(unitName(part)) ?? noLog
     const copy = copyOf(part)
-    const at = destination.get(keyOf(copy)) ?? noLog
+    const at = destination.get(unitName(copy)) ?? noLog
     const since = how.sinceOffset ?? 0n
     const sourceFrom = since > log.start ? since : log.start
     return {
@@ -66,7 +67,7 @@ export async function verifyRanges(how: RangesHow, signal: AbortSignal): Promise
       sourceTopicId,
       destinationTopicId: destinations.get(copy.topic)?.topicId ?? '',
       sourceFrom,
-      sourceTo: checkpointOf(checkpoints.get(keyOf(part)), sourceTopicId, log.end),
+      sourceTo: checkpointOf(checkpoints.get(unitName(part)), sourceTopicId, log.end),
       sourceEnd: log.end,
       sourceStart: sourceFrom,
       destinationStart: at.start,
@@ -87,10 +88,10 @@ async function logsOf(admin: ClusterAdmin, parts: Part[]): Promise<Map<string, L
       const start = starts[i]?.offset ?? null
       const end = ends[i]?.offset ?? null
       if (start === null || end === null) {
-        const message = `the offsets of ${keyOf(part)} cannot be read (Kafka's error ${starts[i]?.code || ends[i]?.code})`
+        const message = `the offsets of ${unitName(part)} cannot be read (Kafka's error ${starts[i]?.code || ends[i]?.code})`
         throw new MillraceError('kafka-unreachable', message, { retryable: true })
       }
-      return [keyOf(part), { start, end }]
+      return [unitName(part), { start, end }]
     }),
   )
 }
@@ -127,9 +128,5 @@ function partsOf(topic: TopicView | undefined): Part[] {
 }
 
 function keyed<T extends Part>(entries: T[]): Map<string, T> {
-  return new Map(entries.map(entry => [keyOf(entry), entry]))
-}
-
-function keyOf(part: Part): string {
-  return `${part.topic}/${part.partition}`
+  return new Map(entries.map(entry => [unitName(entry), entry]))
 }

@@ -1,5 +1,6 @@
 import { MillraceError } from '../../errors.ts'
 import { missingRight } from '../../flow/missingRight.ts'
+import { pause } from '../../flow/pause.ts'
 import {
   backOffMs,
   commitJoinMs,
@@ -51,7 +52,8 @@ export class Offsets implements CheckpointStore {
         signal,
       )
       if (found) return found
-      await this.#pause(backOffMs(linkBackOff, tries, this.#cluster.chance), signal)
+      await pause(this.#cluster.clock, backOffMs(linkBackOff, tries, this.#cluster.chance), signal)
+      signal.throwIfAborted()
     }
   }
 
@@ -96,7 +98,7 @@ export class Offsets implements CheckpointStore {
       if (open.length === 0) return
       const may = open.filter(waiting => waiting.mayWrite())
       const wait = may.length === 0 ? mayWriteAgainMs : await this.#commitOnce(group, may, { tries, size })
-      if (wait > 0) await this.#pause(wait, AbortSignal.any(open.map(waiting => waiting.signal))).catch(() => {})
+      if (wait > 0) await pause(this.#cluster.clock, wait, AbortSignal.any(open.map(waiting => waiting.signal)))
     }
   }
 
@@ -207,22 +209,6 @@ export class Offsets implements CheckpointStore {
     return new MillraceError('kafka-not-authorized', message, {
       kafka: 29,
       hint: missingRight(`Read on topic ${topic}`),
-    })
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
-      const cancel = this.#cluster.clock.after(ms, () => {
-        signal.removeEventListener('abort', stopped)
-        resolve()
-      })
-      const stopped = () => {
-        cancel()
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', stopped, { once: true })
-      return undefined
     })
   }
 }

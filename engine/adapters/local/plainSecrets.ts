@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { MillraceError } from '../../errors.ts'
+import { placeName } from '../../flow/secret.ts'
 import { secretBytesMax } from '../../limits.ts'
 import type { PlainSecret, PlainSecrets, SecretPlace } from '../../ports/secrets.ts'
 
@@ -11,22 +12,18 @@ export function plainSecrets(env: Readonly<Record<string, string | undefined>>):
     async read(place) {
       if (env['MILLRACE_STAGE']) {
         const hint = 'file: and env: are for local use (K-13)'
-        throw new MillraceError('config-invalid', `${nameOf(place)}: a stage takes secrets from its store`, { hint })
+        throw new MillraceError('config-invalid', `${placeName(place)}: a stage takes secrets from its store`, { hint })
       }
       return 'env' in place ? ofVariable(place.env, env[place.env]) : await ofFile(place.file)
     },
   }
 }
 
-function nameOf(place: SecretPlace): string {
-  return 'file' in place ? place.file : `variable ${place.env}`
-}
-
 function ofVariable(name: string, value: string | undefined): PlainSecret {
   const place = { env: name }
   if (value === undefined) {
     const hint = `set ${name} for the process, and start it anew`
-    throw new MillraceError('secret-missing', `${nameOf(place)} is not set`, { hint })
+    throw new MillraceError('secret-missing', `${placeName(place)} is not set`, { hint })
   }
   return versionOf(place, Buffer.from(value))
 }
@@ -61,7 +58,7 @@ function versionOf(place: SecretPlace, bytes: Buffer): PlainSecret {
   const text = textOf(place, bytes)
   if (text.trim() === '') {
     const hint = 'write the secret there'
-    throw new MillraceError('secret-empty', `${nameOf(place)} holds nothing`, { hint })
+    throw new MillraceError('secret-empty', `${placeName(place)} holds nothing`, { hint })
   }
   return { versionId: createHash('sha256').update(bytes).digest('hex').slice(0, 32), text }
 }
@@ -78,15 +75,17 @@ function unreadable(place: SecretPlace, cause: unknown): MillraceError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const hint = 'a path is taken from the folder of the file that names it'
-    return new MillraceError('secret-missing', `${nameOf(place)} is not there`, { hint, cause })
+    return new MillraceError('secret-missing', `${placeName(place)} is not there`, { hint, cause })
   }
   if (code === 'EACCES' || code === 'EPERM') {
-    const hint = `give it to the user that Millrace runs as: chown USER ${nameOf(place)} && chmod 600 ${nameOf(place)}`
-    return new MillraceError('secret-denied', `${nameOf(place)} may not be read by this user`, { hint, cause })
+    const hint = `give it to the user that Millrace runs as: chown USER ${placeName(place)} && chmod 600 ${placeName(place)}`
+    return new MillraceError('secret-denied', `${placeName(place)} may not be read by this user`, { hint, cause })
   }
   return invalid(place, `cannot be read: ${code}`)
 }
 
 function invalid(place: SecretPlace, why: string): MillraceError {
-  return new MillraceError('secret-invalid', `${nameOf(place)} ${why}`, { hint: 'a secret is one small text in UTF-8' })
+  return new MillraceError('secret-invalid', `${placeName(place)} ${why}`, {
+    hint: 'a secret is one small text in UTF-8',
+  })
 }
