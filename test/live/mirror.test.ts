@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { records } from '../../engine/batch/records.ts'
@@ -10,33 +10,24 @@ import { kinds } from '../../engine/kinds.ts'
 import { mirrorSpec } from '../../engine/mirror/spec.ts'
 import type { Isolation, KafkaCluster, Part } from '../../engine/ports/kafka.ts'
 import { audit, numberedBatch } from '../../rig/audit.ts'
-import { openPlain } from '../../rig/openPlain.ts'
 import { offsetOf, readLog } from '../../rig/readLog.ts'
 import { makeCompacted, send, writePlain } from '../../rig/samples.ts'
 import { writeTransactions } from '../../rig/transactions.ts'
 import { consumeAll } from './kafkajs.ts'
 import { type Ended, type JsonLine, millrace } from './millrace.ts'
 import { groupTool } from './mirrorPlaces.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
+import { type TwoClusters, withTwoClusters } from './twoClusters.ts'
 
 const longestMs = 120_000
 const timeMs = 1_700_000_000_000
 
 describe('the mirror on real brokers', live, () => {
-  let set: LiveRig<Record<never, never>>
+  let set: TwoClusters['set']
   let east: KafkaCluster
   let west: KafkaCluster
-  const alive = setInterval(() => {}, longestMs)
-
-  before(async () => {
-    set = await rigFor({})
-    east = openPlain('east', set.east.bootstrap)
-    west = openPlain('west', set.west.bootstrap)
-  })
-  after(async () => {
-    clearInterval(alive)
-    await Promise.all([east?.close(), west?.close()])
-    await set?.dispose()
+  withTwoClusters(longestMs, two => {
+    ;({ set, east, west } = two)
   })
 
   const args = (topics: string, ...more: string[]) => {

@@ -1,36 +1,27 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { codec } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { provenanceOf, provenanceTopicName, readProvenance } from '../../engine/mirror/provenanceTopic.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
-import { openPlain } from '../../rig/openPlain.ts'
 import { offsetOf } from '../../rig/readLog.ts'
 import { writePlain } from '../../rig/samples.ts'
 import { flowsFile, mirrorFlow } from './flowsFile.ts'
 import { type JsonLine, millrace, type RunningMillrace } from './millrace.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
+import { type TwoClusters, withTwoClusters } from './twoClusters.ts'
 
 const longestMs = 120_000
 /** As `refreshMs` of `mirrorFlow`, and what a look takes itself. */
 const lookMs = 1_100
 
 describe('mirrors that lead back to where the records came from', live, () => {
-  let set: LiveRig<Record<never, never>>
+  let set: TwoClusters['set']
   let east: KafkaCluster
   let west: KafkaCluster
-  const alive = setInterval(() => {}, longestMs)
-
-  before(async () => {
-    set = await rigFor({})
-    east = openPlain('east', set.east.bootstrap)
-    west = openPlain('west', set.west.bootstrap)
-  })
-  after(async () => {
-    clearInterval(alive)
-    await Promise.all([east?.close(), west?.close()])
-    await set?.dispose()
+  withTwoClusters(longestMs, two => {
+    ;({ set, east, west } = two)
   })
 
   const soon = (t: TestContext) => AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { codec } from '../../engine/adapters/kafka/native.ts'
 import { type CodecName, codecOf, codecs } from '../../engine/batch/header.ts'
 import { records } from '../../engine/batch/records.ts'
 import type { Batch, KafkaCluster, Part } from '../../engine/ports/kafka.ts'
-import { openPlain } from '../../rig/openPlain.ts'
 import { readLog } from '../../rig/readLog.ts'
 import { sampleBatch, send, writePlain } from '../../rig/samples.ts'
 import { seeded } from '../../rig/seeded.ts'
@@ -12,27 +11,19 @@ import { transactionalProducer } from '../../rig/transactions.ts'
 import { type SampleRecord, variedRecord } from '../../rig/variedRecord.ts'
 import { type JsonLine, measured, millrace, type RunningMillrace } from './millrace.ts'
 import { checkpointsOf, untilEnd, write } from './mirrorPlaces.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
 import { eventually, runFlow, stopped } from './runFile.ts'
+import { type TwoClusters, withTwoClusters } from './twoClusters.ts'
 
 const longestMs = 120_000
 const dayMs = 24 * 60 * 60 * 1_000
 
 describe('odd batches on real brokers', live, () => {
-  let set: LiveRig<Record<never, never>>
+  let set: TwoClusters['set']
   let east: KafkaCluster
   let west: KafkaCluster
-  const alive = setInterval(() => {}, longestMs)
-
-  before(async () => {
-    set = await rigFor({})
-    east = openPlain('east', set.east.bootstrap)
-    west = openPlain('west', set.west.bootstrap)
-  })
-  after(async () => {
-    clearInterval(alive)
-    await Promise.all([east?.close(), west?.close()])
-    await set?.dispose()
+  withTwoClusters(longestMs, two => {
+    ;({ set, east, west } = two)
   })
 
   const ends = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(longestMs)])

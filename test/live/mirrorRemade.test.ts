@@ -1,35 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { codec } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { provenanceTopicName, readProvenance } from '../../engine/mirror/provenanceTopic.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { audit } from '../../rig/audit.ts'
-import { openPlain } from '../../rig/openPlain.ts'
 import { kafkaClient } from './kafkajs.ts'
 import type { JsonLine, RunningMillrace } from './millrace.ts'
 import { checkpointsOf, groupTool, partitionsAt, untilEnd, write } from './mirrorPlaces.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
 import { eventually, runFlow, stopped, summaryTopics } from './runFile.ts'
 import { soloOf } from './soloOf.ts'
+import { type TwoClusters, withTwoClusters } from './twoClusters.ts'
 
 const longestMs = 120_000
 
 describe('a mirror whose topics or checkpoints are taken away, on real brokers', live, () => {
-  let set: LiveRig<Record<never, never>>
+  let set: TwoClusters['set']
   let east: KafkaCluster
   let west: KafkaCluster
-  const alive = setInterval(() => {}, longestMs)
-
-  before(async () => {
-    set = await rigFor({})
-    east = openPlain('east', set.east.bootstrap)
-    west = openPlain('west', set.west.bootstrap)
-  })
-  after(async () => {
-    clearInterval(alive)
-    await Promise.all([east?.close(), west?.close()])
-    await set?.dispose()
+  withTwoClusters(longestMs, two => {
+    ;({ set, east, west } = two)
   })
 
   const ends = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(longestMs)])

@@ -1,30 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
-import { openPlain } from '../../rig/openPlain.ts'
 import { settingsOf, untilEnd, write } from './mirrorPlaces.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
 import { eventually, runFlow, stopped } from './runFile.ts'
 import { soloOf } from './soloOf.ts'
+import { type TwoClusters, withTwoClusters } from './twoClusters.ts'
 
 const longestMs = 120_000
 const rounds = 20
 
 describe('the settings of mirrored topics on real brokers', live, () => {
-  let set: LiveRig<Record<never, never>>
+  let set: TwoClusters['set']
   let east: KafkaCluster
   let west: KafkaCluster
-  const alive = setInterval(() => {}, longestMs)
-
-  before(async () => {
-    set = await rigFor({})
-    east = openPlain('east', set.east.bootstrap)
-    west = openPlain('west', set.west.bootstrap)
-  })
-  after(async () => {
-    clearInterval(alive)
-    await Promise.all([east?.close(), west?.close()])
-    await set?.dispose()
+  withTwoClusters(longestMs, two => {
+    ;({ set, east, west } = two)
   })
 
   test('MIRROR 22: what the source sets is set, what the destination sets stays, and what is as it should be is not sent again', async t => {
