@@ -10,9 +10,11 @@ export type TwoClusters = { set: LiveRig<Record<never, never>>; east: KafkaClust
  * is kept alive meanwhile, for our own timers keep nobody.
  */
 export function withTwoClusters(aliveMs: number, ready: (two: TwoClusters) => void): void {
-  const alive = setInterval(() => {}, aliveMs)
+  let alive: NodeJS.Timeout | undefined
   let two: TwoClusters | null = null
   before(async () => {
+    // Not earlier: of a suite without a test that is asked for no hook is called.
+    alive = setInterval(() => {}, aliveMs)
     const set = await rigFor({})
     two = { set, east: openPlain('east', set.east.bootstrap), west: openPlain('west', set.west.bootstrap) }
     ready(two)
