@@ -1,12 +1,13 @@
 import { MillraceError } from '../../errors.ts'
 import { coordinationBytesMax } from '../../limits.ts'
-import type { Coordinator, CoordinatorState, Op, Written } from '../../ports/coordinator.ts'
+import type { Coordinator, Op, Phase, Written } from '../../ports/coordinator.ts'
 import type { Tree } from './tree.ts'
 
 /** One session over documents in memory (C-66): it is connected as long as it is open. */
 export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs: number }): Coordinator {
   const { session, timeoutMs } = how
-  let phase: CoordinatorState['phase'] = 'connected'
+  let phase: Phase = 'connected'
+  const listeners = new Set<(phase: Phase) => void>()
 
   function write(ops: readonly Op[]): Written {
     if (phase === 'lost') throw new MillraceError('session-lost', `the session ${session} is closed`)
@@ -20,7 +21,12 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
   }
 
   return {
-    state: () => ({ session: phase === 'lost' ? null : session, timeoutMs, phase }),
+    state: () => ({ session: phase === 'lost' ? null : session, timeoutMs, phase, trouble: null }),
+    changed(listener, signal) {
+      if (signal.aborted) return
+      listeners.add(listener)
+      signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
+    },
     read: async path => tree.read(path),
     write: async ops => write(ops),
     async beat(path, data, version) {
@@ -29,6 +35,7 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
       throw new MillraceError('session-lost', `${path}: the document of this session is not there as it was left`)
     },
     watch(path, kind, onHint, signal) {
+      if (signal.aborted) return
       const off = tree.onChange(change => {
         if (change.path === path && change.kind === kind) queueMicrotask(onHint)
       })
@@ -39,6 +46,7 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
       if (phase === 'lost') return
       phase = 'lost'
       tree.end(session)
+      for (const listener of listeners) listener(phase)
     },
   }
 }
