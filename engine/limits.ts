@@ -93,6 +93,10 @@ export const stalledAfterMs = 300_000
 export const clusterUnreachableMs = 30_000
 /** How often each unit of a worker is looked at: trouble, states, rates. */
 export const unitLookMs = 1_000
+/** A rate is that of the last one to two such spans: `/stats` is written as often (C-30), and misses no byte. */
+export const unitRateMs = 10_000
+/** A unit that has left and is not back after so long is forgotten, with its counts. */
+export const unitForgottenMs = 24 * 60 * 60 * 1_000
 /** Batches below this are joined when many stand in a row (M-38): a request carries one batch of a partition. */
 export const joinedBatchBytesMax = 4_096
 export const joinBytesMax = 131_072

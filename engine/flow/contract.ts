@@ -1,11 +1,12 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
-import type { Fault, MillraceError } from '../errors.ts'
+import type { Fault, FaultCode, MillraceError } from '../errors.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
 import type { FlowEvent, Tell } from './event.ts'
 import type { Overlay } from './overlay.ts'
 import type { FlowReport } from './report.ts'
+import type { PartitionState } from './states.ts'
 
 /** A unit that may run now (DESIGN §3); `unit` is `topic/partition` within its flow. */
 export type UnitPlan = { unit: string; weight: number }
@@ -61,12 +62,29 @@ export type UnitContext = {
   progress(): void
 }
 
+/** What a worker reports of a unit that it has (C-30: `/stats`, errors of `/held`; C-56). */
+export type Measured = {
+  unit: string
+  /** What the destination has acknowledged of late. */
+  bytesPerSecond: number
+  /** Null = not known. */
+  lagRecords: number | null
+  state: PartitionState
+  /** Why it does not run as it should, where a fault tells, and at which offset it stands. */
+  code: FaultCode | null
+  offset: bigint | null
+  /** Since when state and code are these; monotonic, as `nowMs`. */
+  sinceMs: number
+}
+
 /** What the units of one flow share in one process: docs/decisions/0007. */
 export interface FlowWorker {
   /** Until `stop`, or its end; or throws a MillraceError. Its checkpoint is stored when it returns after `stop`. */
   run(unit: string, ctx: UnitContext): Promise<void>
   /** The unit is not this process's any more; it does not run. */
   left(unit: string): void
+  /** Of each unit that was begun here and has not left, also while it waits for its next try. */
+  measured(nowMs: number): Iterable<Measured>
   /** When no unit runs any more. False: not every checkpoint could be stored. */
   close(signal: AbortSignal): Promise<boolean>
 }

@@ -18,6 +18,7 @@ import type {
   TopicId,
 } from '../ports/kafka.ts'
 import { type BatchPath, type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
+import { type Noted, notedAt } from './measured.ts'
 import { giveUpUntaken, type Parked, park, resume } from './park.ts'
 import type { MirrorSpec } from './spec.ts'
 import { notStanding, type Standing } from './standing.ts'
@@ -44,6 +45,9 @@ export type Unit = {
   held: boolean
   /** Since when, on the monotonic clock. */
   ownedSinceMs: number
+  /** Since when it is not, on the same clock. */
+  leftMs: number | null
+  noted: Noted
   readonly window: Window
   readonly counts: PartitionCounts
   /** Copied up to here and no further; null = without end. */
@@ -129,6 +133,8 @@ export function newUnit(of: {
     ...ids,
     held: false,
     ownedSinceMs: nowMs,
+    leftMs: null,
+    noted: notedAt(nowMs, 0),
     window: checkpointWindow(at),
     counts: partitionCounts(),
     until: null,

@@ -1,15 +1,17 @@
-import { MillraceError } from '../errors.ts'
+import { faultOf, MillraceError } from '../errors.ts'
 import type { FlowWorker, UnitContext, WorkerContext } from '../flow/contract.ts'
 import { every } from '../flow/every.ts'
+import { isPaused } from '../flow/overlay.ts'
 import { partOf } from '../flow/unitName.ts'
 import { checkpointOf } from '../flow/window.ts'
-import { stopDrainMs, unitLookMs } from '../limits.ts'
+import { stopDrainMs, unitForgottenMs, unitLookMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { flowCheckpoints } from './checkpoints.ts'
 import { type Latency, latency } from './counts.ts'
 import { endWhereCut, endWhereGone } from './gone.ts'
+import { measuredUnit, measuredUnplaced, notedAt, noteUnit, type Unplaced } from './measured.ts'
 import { watchLane } from './park.ts'
-import { faultAt } from './place.ts'
+import { faultAt, type Placed } from './place.ts'
 import { placer } from './placer.ts'
 import type { CopyContext, Unit } from './run.ts'
 import { skipper } from './skip.ts'
@@ -20,7 +22,7 @@ import { copyPartition } from './unit.ts'
 
 export type MirrorWorker = FlowWorker & {
   readonly latency: Latency
-  /** Every unit that this process has run, by name; those that it has not `held` any more stand still. */
+  /** The units that this process has, by name, and for a day those that have left: these are not `held`, and stand still. */
   readonly units: ReadonlyMap<string, Unit>
 }
 
@@ -29,10 +31,11 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
   const { clock, tell } = ctx
   const from = ctx.kafka(spec.from)
   const units = new Map<string, Unit>()
+  const unplaced = new Map<string, Unplaced>()
   const group = `millrace.${ctx.flow}`
   const store = from.checkpoints
   const checkpoints = flowCheckpoints({ store, group, units, mayWrite: ctx.mayWrite, clock, tell, fatal: ctx.fatal })
-  const place = placer({ spec, ctx, units })
+  const place = notingPlacer(spec, ctx, { units, unplaced })
   const tellTroubles = troubleTeller(tell)
   const tellFault = faultTeller(ctx)
   const obeySkip = skipper(ctx)
@@ -58,11 +61,12 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
       const nowMs = clock.nowMs()
       for (const unit of units.values()) watch(unit, spec, ctx.untilEnd, nowMs)
       tellTroubles(units.values(), nowMs)
+      forget(units, ctx, nowMs)
     }),
   ]
 
   async function run(name: string, one: UnitContext): Promise<void> {
-    const placed = await place(partOf(name), one.stop)
+    const placed = await place(name, one.stop)
     if (placed === null) return
     const { unit, error } = placed
     take(units, name, unit, clock.nowMs())
@@ -91,8 +95,12 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     units,
     run,
     left(name) {
-      const unit = units.get(name)
-      if (unit) unit.held = false
+      unplaced.delete(name)
+      letGo(units.get(name), clock.nowMs())
+    },
+    *measured(nowMs) {
+      for (const [name, unit] of units) if (unit.held && !unplaced.has(name)) yield measuredUnit(unit, nowMs)
+      for (const [name, one] of unplaced) yield measuredUnplaced(name, one)
     },
     async close(signal) {
       for (const cancel of cancels) cancel()
@@ -102,9 +110,34 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
   }
 }
 
+/** A placer that notes in `unplaced` what waits to be placed, and what cannot be. */
+function notingPlacer(
+  spec: MirrorSpec,
+  ctx: WorkerContext,
+  { units, unplaced }: { units: ReadonlyMap<string, Unit>; unplaced: Map<string, Unplaced> },
+): (name: string, stop: AbortSignal) => Promise<Placed | null> {
+  const { clock } = ctx
+  const place = placer({ spec, ctx, units })
+  return async (name, stop) => {
+    const sinceMs = clock.nowMs()
+    if (!units.get(name)?.held && !unplaced.has(name)) unplaced.set(name, { sinceMs, fault: null })
+    try {
+      const placed = await place(partOf(name), stop)
+      if (placed !== null) unplaced.delete(name)
+      return placed
+    } catch (error) {
+      const fault = faultOf(error, 'kafka-unreachable')
+      const before = unplaced.get(name)
+      if (before?.fault?.code !== fault.code) unplaced.set(name, { sinceMs: clock.nowMs(), fault })
+      throw error
+    }
+  }
+}
+
 /** What a unit that runs does not see by itself; each second. */
 function watch(unit: Unit, spec: MirrorSpec, untilEnd: boolean, nowMs: number): void {
   const { run } = unit
+  if (unit.held) noteUnit(unit, nowMs)
   if (run === null) return
   if (untilEnd) {
     endWhereGone(run, nowMs)
@@ -116,11 +149,26 @@ function watch(unit: Unit, spec: MirrorSpec, untilEnd: boolean, nowMs: number): 
 
 function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number): void {
   units.set(name, unit)
-  if (!unit.held) unit.ownedSinceMs = nowMs
+  if (!unit.held) {
+    unit.ownedSinceMs = nowMs
+    unit.noted = notedAt(nowMs, unit.counts.bytes)
+  }
   standsNoLonger(unit)
   // A limit that was raised is found out anew.
   unit.bytesMax = null
   unit.held = true
+}
+
+function letGo(unit: Unit | undefined, nowMs: number): void {
+  if (unit) Object.assign(unit, { held: false, leftMs: nowMs })
+}
+
+/** What has left for good. A paused one is still told of, with what was copied of it. */
+function forget(units: Map<string, Unit>, ctx: WorkerContext, nowMs: number): void {
+  for (const [name, { held, leftMs, part }] of units) {
+    if (held || leftMs === null || nowMs - leftMs < unitForgottenMs) continue
+    if (!isPaused(ctx.overlay(), part.topic, part.partition)) units.delete(name)
+  }
 }
 
 /** Aborted with the unit, or `ms` after it was told to stop: the rest of the stop is for the last commit. */

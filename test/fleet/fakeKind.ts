@@ -1,5 +1,5 @@
 import { MillraceError } from '../../engine/errors.ts'
-import type { Action, AnyKind, FlowWorker, Undone, UnitContext, View } from '../../engine/flow/contract.ts'
+import type { Action, AnyKind, FlowWorker, Measured, Undone, UnitContext, View } from '../../engine/flow/contract.ts'
 import type { FlowEvent } from '../../engine/flow/event.ts'
 
 /** What the fake shows of itself in its look. */
@@ -9,6 +9,10 @@ type Running = { ctx: UnitContext; end(): void; fail(error: unknown): void }
 
 export const transient = (message = 'no answer') => new MillraceError('kafka-unreachable', message, { retryable: true })
 export const lasting = (message = 'no right') => new MillraceError('kafka-not-authorized', message)
+
+const plain: Omit<Measured, 'unit'> = {
+  ...{ bytesPerSecond: 0, lagRecords: 0, state: 'running', code: null, offset: null, sinceMs: 0 },
+}
 
 /**
  * A kind of flow without any outside: its units run until they are told to end or to fail, or until their stop when
@@ -28,12 +32,16 @@ export function fakeKind() {
     refuses: false,
     restarts: false,
     running: new Map<string, Running>(),
+    /** What is not as it is with every unit: `running` since 0, without bytes and lag. */
+    measured: new Map<string, Partial<Measured>>(),
     /** `+a/0` began, `-a/0` ended, `left a/0`, `open`, `close`. */
     log: [] as string[],
     specs: [] as unknown[],
   }
+  const has = new Set<string>()
   const worker: FlowWorker = {
     run(unit, ctx) {
+      has.add(unit)
       fake.log.push(`+${unit}`)
       return new Promise<void>((resolve, reject) => {
         const ended = () => {
@@ -55,7 +63,11 @@ export function fakeKind() {
         ctx.stop.addEventListener('abort', () => fake.leaves && fake.running.get(unit) === one && one.end())
       })
     },
-    left: unit => void fake.log.push(`left ${unit}`),
+    left(unit) {
+      has.delete(unit)
+      fake.log.push(`left ${unit}`)
+    },
+    measured: () => [...has].map(unit => ({ unit, ...plain, ...fake.measured.get(unit) })),
     async close() {
       fake.log.push('close')
       return fake.whole

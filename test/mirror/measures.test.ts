@@ -17,6 +17,7 @@ function workerOf(units: Unit[]): MirrorWorker {
     units: new Map(units.map(unit => [`${unit.part.topic}/${unit.part.partition}`, unit])),
     run: () => assert.fail('nothing runs here'),
     left() {},
+    measured: () => [],
     close: async () => true,
   }
 }

@@ -72,13 +72,15 @@ export function mirrorOf(how: {
     return promise
   }
   const flow = () => [...(running?.solo.flows() ?? [])][0]
-  const unitsOf = (): Unit[] => [...((flow()?.worker as MirrorWorker | undefined)?.units.values() ?? [])]
+  const worker = () => flow()?.worker as MirrorWorker | undefined
+  const unitsOf = (): Unit[] => [...(worker()?.units.values() ?? [])]
   return {
     clock,
     east,
     west,
     events,
     over,
+    worker,
     units: (): Iterable<Unit> => unitsOf().filter(unit => unit.held),
     report: (): FlowReport | null => flow()?.report() ?? null,
     /** Until all partitions of the topics there are now have a unit that has begun. */
