@@ -124,6 +124,10 @@ export const checkpointsCompareMs = 10_000
 // Processes and log lines (DESIGN §9, LOGS L-1 … L-12)
 export const stopTimeoutMs = 30_000
 export const stopReserveMs = 5_000
+/** What has not let go so long after it was told to wait no longer is left behind. */
+export const abortGraceMs = 2_000
+/** C-2. */
+export const processIdCharactersMax = 64
 export const logLineBytesMax = 8_192
 /** Of the message of an error in a line that had to be cut to what is known (L-4). */
 export const logErrMessagePointsMax = 512
@@ -205,3 +209,33 @@ export const weightAverageMs = 120_000
 // Coordination (COORDINATION §7)
 /** Of one document: a packet over the limit of the server ends the connection. */
 export const coordinationBytesMax = 1_000_000
+/** The uptime clock is compared so often; what it is ahead of the monotonic one counts as a suspended machine (C-10). */
+export const uptimeLookMs = 100
+export const uptimeAheadMs = 500
+/** A document with units that is larger is written in chunks (C-32). */
+export const documentBytesMax = 512 * 1024
+export const chunkBytesMax = 256 * 1024
+/** Errors of units that a worker reports at once (C-30). */
+export const heldErrorsMax = 50
+/** Of a document that cannot be read, in a message. */
+export const stateShownCharactersMax = 80
+
+// Supervisor (CLOUD D-86)
+/** A child that ran for so long was well: when it ends it is started anew soon, as after its first end. */
+export const supervisedWellMs = 60_000
+
+// Object store (DESIGN §6)
+/** What a bucket takes as a key. */
+export const storeKeyBytesMax = 1_024
+/** What a folder takes as a name. */
+export const storeKeyPartBytesMax = 255
+export const storeListMax = 1_000
+/** Another process holds the lock of a folder for some milliseconds; one that is stopped holds it for ever. */
+export const storeLockWaitMs = 5_000
+export const storeLockAgainMs = 5
+/** What a killed process left half written is removed after so long. */
+export const storeLeftoverMs = 60 * 60 * 1_000
+
+// Export of what people wish (COORDINATION C-104)
+export const stateBytesMax = 64 * 1024 * 1024
+export const stateHistoryMax = 10

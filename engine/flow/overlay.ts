@@ -1,5 +1,5 @@
 /**
- * What people change of a flow while it runs, beside its spec (C-38). Both are levels, so that saying them twice is
+ * What people change of a flow while it runs, beside its spec (C-38). All are levels, so that saying them twice is
  * harmless.
  */
 export type Overlay = {
@@ -7,9 +7,11 @@ export type Overlay = {
   paused: '*' | ReadonlyMap<string, '*' | ReadonlySet<number>>
   /** By `topic/partition`: the records to leave out from a failing offset on. */
   skips: ReadonlyMap<string, { offset: bigint; records: number }>
+  /** Taken before what the spec selects. */
+  topics: ReadonlyMap<string, 'in' | 'out'>
 }
 
-export const noOverlay: Overlay = { paused: new Map(), skips: new Map() }
+export const noOverlay: Overlay = { paused: new Map(), skips: new Map(), topics: new Map() }
 
 export function isPaused(overlay: Overlay, topic: string, partition: number): boolean {
   if (overlay.paused === '*') return true

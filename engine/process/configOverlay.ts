@@ -55,6 +55,8 @@ export function overlayOf({ paused, skips }: z.output<typeof overlayWords>): Ove
         ]),
       ),
     ),
+    // In the file a topic is taken or left by `topics` itself.
+    topics: new Map(),
   }
 }
 

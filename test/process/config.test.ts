@@ -43,7 +43,7 @@ test('the smallest flow has every default', () => {
   })
   const found = config.flows.get('f')
   assert.equal(found?.kind, 'mirror')
-  assert.deepEqual(found?.overlay, { paused: new Map(), skips: new Map() })
+  assert.deepEqual(found?.overlay, { paused: new Map(), skips: new Map(), topics: new Map() })
   assert.deepEqual(found?.spec, {
     from: 'east',
     to: 'west',

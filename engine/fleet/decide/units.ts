@@ -10,9 +10,14 @@ export function unitsOf(names: Iterable<string>): Units {
   const units = new Map<string, Map<string, number[]>>()
   for (const name of names) {
     const [flow = '', part = '', number = ''] = name.split('/')
-    const parts = units.get(flow) ?? new Map<string, number[]>()
-    units.set(flow, parts)
-    parts.set(part, [...(parts.get(part) ?? []), Number(number)])
+    let parts = units.get(flow)
+    if (!parts) {
+      parts = new Map()
+      units.set(flow, parts)
+    }
+    const numbers = parts.get(part)
+    if (numbers) numbers.push(Number(number))
+    else parts.set(part, [Number(number)])
   }
   for (const parts of units.values()) for (const numbers of parts.values()) numbers.sort((a, b) => a - b)
   return units
