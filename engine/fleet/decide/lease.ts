@@ -1,5 +1,7 @@
 /** Shares of the negotiated session time-out S, in hundredths (C-4). */
 const closingShare = 65
+/** A last commit is sent before; then there is no time for its answer (C-5). */
+const lastCommitShare = 69
 const fencedShare = 70
 const takeoverShare = 75
 
@@ -24,6 +26,11 @@ export function leaseState(elapsedMs: number, sessionMs: number): LeaseState {
   const { closingMs, fencedMs } = leaseTimes(sessionMs)
   if (elapsedMs >= fencedMs) return 'fenced'
   return elapsedMs >= closingMs ? 'closing' : 'open'
+}
+
+/** Whether a checkpoint may be stored: also while the lease closes, once (C-5). */
+export function mayCommitAt(elapsedMs: number, sessionMs: number): boolean {
+  return elapsedMs < Math.floor((lastCommitShare * sessionMs) / 100)
 }
 
 /** What the leader knows of a worker's beats; times on the leader's monotonic clock. */
