@@ -207,8 +207,21 @@ export const planGainMin = 0.05
 export const weightAverageMs = 120_000
 
 // Coordination (COORDINATION §7)
-/** Of one document: a packet over the limit of the server ends the connection. */
+/** Of all that one write carries: a packet over the limit of the server, 1 MiB, ends the connection (C-70). */
 export const coordinationBytesMax = 1_000_000
+/** What an operation takes besides its path and data: versions, lengths, the chroot, the access list. */
+export const coordinationOpBytes = 256
+export const coordinationTimeoutMs = 5_000
+export const coordinationCloseMs = 2_000
+/** From dialling to the answers of session and login (C-74). */
+export const coordinationDialMs = 1_000
+export const coordinationBackOff: BackOff = { firstMs: 100, lastMs: 500, jitter: 'full' }
+/** Of the session time-out: nothing answered for so long, and a server with older data is taken too (C-85). */
+export const coordinationStaleShare = 0.7
+/** The library's request ids break at 2³¹ (C-78). */
+export const coordinationRequestIdMax = 2 ** 30
+/** ZooKeeper takes no more itself; the names of 20,000 children are 2 MiB. */
+export const coordinationFrameBytesMax = 64 * 1024 * 1024
 /** The uptime clock is compared so often; what it is ahead of the monotonic one counts as a suspended machine (C-10). */
 export const uptimeLookMs = 100
 export const uptimeAheadMs = 500
