@@ -252,3 +252,34 @@ export const storeLeftoverMs = 60 * 60 * 1_000
 // Export of what people wish (COORDINATION C-104)
 export const stateBytesMax = 64 * 1024 * 1024
 export const stateHistoryMax = 10
+
+// HTTP API (DESIGN §8, COORDINATION §9)
+/** Of `/flows/<flow>` and `/wishes` (C-30). */
+export const sharedDocumentBytesMax = 256 * 1024
+/** The largest document and what stands around it. */
+export const apiBodyBytesMax = sharedDocumentBytesMax + 16 * 1024
+export const apiHeaderBytesMax = 16 * 1024
+export const apiHeadersTimeoutMs = 10_000
+/** Until the whole request is here; the answer may take longer. */
+export const apiRequestTimeoutMs = 30_000
+export const apiKeepAliveMs = 15_000
+export const apiConnectionsMax = 512
+/** What is under way when the process stops may take so long. */
+export const apiCloseMs = 2_000
+/** What only the leader knows is asked from it (C-101). */
+export const leaderAskMs = 2_000
+export const leaderAnswerBytesMax = 32 * 1024 * 1024
+/** One look at both clusters for a spec that is only asked about. */
+export const previewMs = 10_000
+/** Two controllers that write one document at once: each try that fails, another has won. */
+export const changeTriesMax = 50
+export const changeBackOff: BackOff = { firstMs: 5, lastMs: 200, jitter: 'full' }
+/** `?wait` of a pause, in seconds. */
+export const apiWaitMaxSeconds = 60
+export const heldLookMs = 200
+/** Of one body; more are counted. */
+export const bodyFaultsMax = 100
+export const bodyPathsMax = 50
+export const bodyDepthMax = 100
+/** Names of units in one answer; more are counted. */
+export const unitsShownMax = 100
