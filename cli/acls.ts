@@ -9,16 +9,16 @@ import { aclsNeeded } from '../engine/mirror/decide/aclsNeeded.ts'
 import { flowName } from '../engine/mirror/flowName.ts'
 import type { MirrorSpec } from '../engine/mirror/spec.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
+import type { NamedCluster } from '../engine/wiring/clusters.ts'
+import { openCluster } from '../engine/wiring/openCluster.ts'
 import { type AclList, aclsJson, aclsText } from './aclsOutput.ts'
 import { type AskedFlags, askedOf, askOptions } from './asked.ts'
 import { clusterFiles } from './clusterFiles.ts'
-import type { NamedCluster } from './clusters.ts'
 import { faultLine } from './configLines.ts'
 import { type Ended, end } from './ended.ts'
 import { type MirrorFlags, mirrorSpecOf } from './flagSpec.ts'
 import { helpExamples } from './helpExamples.ts'
 import { noFlow } from './noFlow.ts'
-import { openCluster } from './openCluster.ts'
 
 type Flags = AskedFlags &
   Omit<MirrorFlags, 'start' | 'compression'> & {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
 import { type Selection, selection, type TopicRules } from '../engine/flow/select.ts'
+import type { NamedCluster } from '../engine/wiring/clusters.ts'
 import type { ClusterFiles } from './clusterFiles.ts'
-import { clusterOf, type NamedCluster } from './clusters.ts'
+import { clusterOf } from './clusters.ts'
 
 /** What the commands that mirror and compare are asked in the same words. */
 export type AskedFlags = {

@@ -6,7 +6,7 @@ import type { ClusterSettings, Config } from '../engine/process/config.ts'
 import type { ConfigFault } from '../engine/process/configFault.ts'
 import { secretFaults } from '../engine/process/configSecrets.ts'
 import { type ConfigText, readYaml } from '../engine/process/configYaml.ts'
-import { located } from './clusters.ts'
+import { located } from '../engine/wiring/clusters.ts'
 
 /** What is wrong with the secrets that a configuration names, with the places where it names them. */
 export function checkSecrets(file: string, source: string, { clusters }: Config): Promise<ConfigFault[]> {

@@ -1,7 +1,8 @@
 import { MillraceError } from '../engine/errors.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
+import { located } from '../engine/wiring/clusters.ts'
 import type { AskedFlags } from './asked.ts'
-import { type ClusterFile, located } from './clusters.ts'
+import type { ClusterFile } from './clusters.ts'
 import { faultLine } from './configLines.ts'
 
 /** What `--source-config` and `--destination-config` name; null = the flag is not there. */

@@ -1,13 +1,8 @@
-import { dirname, resolve } from 'node:path'
-import type { KeyName } from '../engine/adapters/kafka/login.ts'
 import { MillraceError } from '../engine/errors.ts'
-import type { SecretPlace } from '../engine/ports/secrets.ts'
 import type { ClusterSettings } from '../engine/process/config.ts'
 import { addressHint, addressOf, type HostPort } from '../engine/process/configAddress.ts'
 import type { SecuritySettings } from '../engine/process/configSecurity.ts'
-
-/** A cluster that a flag or a file names. `keyName`: what people call a key of its `security:`. */
-export type NamedCluster = ClusterSettings & { name: string; keyName: KeyName }
+import type { NamedCluster } from '../engine/wiring/clusters.ts'
 
 /** A file with the keys of one entry of `clusters:`, as `--source-config` names it. */
 export type ClusterFile = { flag: string; path: string; settings: ClusterSettings }
@@ -27,15 +22,6 @@ export function clusterOf(name: string, flag: string, brokers: string, file: Clu
   const flagged = file?.flag ?? (flag === '--from' ? '--source-config' : '--destination-config')
   const more = file?.settings ?? { clientId: 'millrace', addresses: new Map(), security: plain }
   return { name, ...more, brokers: found, keyName: key => `security.${key} in the file of ${flagged}` }
-}
-
-/** With the files of its secrets by their whole paths: they are named from the folder of the file that names them. */
-export function located(settings: ClusterSettings, file: string): ClusterSettings {
-  const place = (of: SecretPlace | null) => of && ('file' in of ? { file: resolve(dirname(file), of.file) } : of)
-  const { security } = settings
-  const { secret, tls } = security
-  const inTls = tls && { ...tls, ca: place(tls.ca), certificate: place(tls.certificate) }
-  return { ...settings, security: { ...security, secret: place(secret), tls: inTls } }
 }
 
 function brokerOf(piece: string, flag: string): HostPort {

@@ -4,9 +4,9 @@ import type { Config, ReadConfig } from '../engine/process/config.ts'
 import { type ConfigFault, inOrder } from '../engine/process/configFault.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
 import { showSafe } from '../engine/process/pretty.ts'
+import { flowClashes } from '../engine/wiring/flowClashes.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { type Ended, end } from './ended.ts'
-import { flowClashes } from './flowClashes.ts'
 import { noFlow } from './noFlow.ts'
 
 type Flags = { config: string; output?: string }

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander'
+import { version } from '../engine/wiring/version.ts'
 import { addAcls } from './acls.ts'
 import { addConfig } from './configCommand.ts'
 import { addMirror } from './mirror.ts'
 import { addRun } from './run.ts'
 import { addVerify } from './verify.ts'
-import { version } from './version.ts'
 
 const program = new Command('millrace')
   .description('keeps streams moving')

@@ -4,11 +4,11 @@ import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
 import { kinds } from '../engine/kinds.ts'
 import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
-import { located, type NamedCluster } from './clusters.ts'
-import { clustersInUse } from './clustersInUse.ts'
+import { clustersOf } from '../engine/wiring/clusters.ts'
+import { clustersInUse } from '../engine/wiring/clustersInUse.ts'
+import { flowClashes } from '../engine/wiring/flowClashes.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
-import { flowClashes } from './flowClashes.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { runFlows } from './runFlows.ts'
@@ -104,12 +104,4 @@ function plansOf({ flows }: Config): ReadonlyMap<string, FlowPlan> {
     if (found) plans.set(name, { kind: found, spec, overlay })
   }
   return plans
-}
-
-function clustersOf({ clusters }: Config, file: string): NamedCluster[] {
-  return [...clusters].map(([name, settings]) => ({
-    name,
-    ...located(settings, file),
-    keyName: key => `clusters.${name}.security.${key}`,
-  }))
 }

@@ -1,32 +1,26 @@
-import { kafkaMeasures } from '../engine/adapters/kafka/measures.ts'
 import { codec, crc32c } from '../engine/adapters/kafka/native.ts'
-import { MemoryAccount } from '../engine/adapters/kafka/slab.ts'
-import { machineClock } from '../engine/adapters/local/clock.ts'
 import { faultOf, MillraceError } from '../engine/errors.ts'
 import { type Solo, startSolo } from '../engine/fleet/solo.ts'
 import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
-import type { FlowEvent, Tell } from '../engine/flow/event.ts'
+import type { FlowEvent } from '../engine/flow/event.ts'
 import { every } from '../engine/flow/every.ts'
-import { type Redactor, startRedactor } from '../engine/flow/redactor.ts'
 import type { FlowReport } from '../engine/flow/report.ts'
 import { logFlushAtExitMs, unitLookMs } from '../engine/limits.ts'
 import type { Clock } from '../engine/ports/clock.ts'
 import type { KafkaCluster } from '../engine/ports/kafka.ts'
 import type { Log } from '../engine/ports/log.ts'
-import { startLogger } from '../engine/process/logger.ts'
 import { prettyLine } from '../engine/process/pretty.ts'
-import { endOnUncaught, type Life, startLife } from '../engine/process/stop.ts'
-import { usageMeasures } from '../engine/process/usage.ts'
-import type { NamedCluster } from './clusters.ts'
+import type { Life } from '../engine/process/stop.ts'
+import type { NamedCluster } from '../engine/wiring/clusters.ts'
+import { startHealth } from '../engine/wiring/health.ts'
+import { openClusters } from '../engine/wiring/openClusters.ts'
+import { type RunningProcess, startProcess } from '../engine/wiring/startProcess.ts'
 import { exitCodeOf } from './exitCode.ts'
-import { startHealth } from './health.ts'
-import { openCluster } from './openCluster.ts'
 import { type Ending, eraseLine, type Output, outputTo } from './output.ts'
+import { readiness } from './readiness.ts'
 import { redacted } from './redacted.ts'
-import { version } from './version.ts'
 import { written } from './written.ts'
 
-export type Declared = { clusters: ReadonlyMap<string, NamedCluster>; flows: ReadonlyMap<string, FlowPlan> }
 export type Around = { clock: Clock; log: Log; life: Life; tell: (flow: string | null, event: FlowEvent) => void }
 export type Opened = { kafka(cluster: string): KafkaCluster }
 
@@ -39,6 +33,8 @@ export type FlowsCommand = {
   /** Exit code 5 when a gap or a skip happened. */
   strict: boolean
   clusters: Iterable<NamedCluster>
+  /** Of fetched batches, over all clusters; without it the default. */
+  memoryBytesMax?: number
   /** What is to run; null = nothing any more: it is done, or stopped before it was known. Rejects with what the command ends with. */
   begin(opened: Opened, around: Around): Promise<ReadonlyMap<string, FlowPlan> | null>
   /** Called when they run; gives what ends it. */
@@ -47,47 +43,33 @@ export type FlowsCommand = {
 
 /** The life of a process that runs flows (DESIGN §4, §9); gives its exit code. */
 export async function runFlows(command: FlowsCommand): Promise<number> {
-  const clock = machineClock()
-  const atTerminal = process.stderr.isTTY === true
-  const redactor = startRedactor()
-  const log = startLogger({
+  const running = startProcess({
     svc: command.svc,
-    task: String(process.pid),
-    container: '-',
-    level: 'info',
     fd: 2,
-    clock,
-    chance: Math.random,
-    version,
-    redact: redactor.redact,
-    ...(atTerminal ? { show: line => `${eraseLine}${prettyLine(line)}` } : {}),
+    ...(process.stderr.isTTY === true ? { show: line => `${eraseLine}${prettyLine(line)}` } : {}),
   })
-  const exit = (code: number) => {
-    log.flush()
-    process.exit(code)
-  }
-  endOnUncaught({ fatal: log.fatal, exit })
-  const life = startLife({ clock, log, exit })
+  const { life, redactor } = running
   process.stdout.on('error', () => life.begin(null))
   const output = outputTo(redacted(process.stdout, redactor), redacted(process.stderr, redactor), command.json)
-  // The machine's timers keep nobody alive, and between two tries no socket does.
-  const alive = setInterval(() => {}, 1 << 30)
-  const code = await run(command, { clock, log, life, output, redactor })
-  clearInterval(alive)
-  life.drained()
-  await Promise.all([written(process.stdout, AbortSignal.timeout(logFlushAtExitMs)), log.end(code)])
+  const code = await run(command, running, output)
+  await Promise.all([written(process.stdout, AbortSignal.timeout(logFlushAtExitMs)), running.end(code)])
   return code
 }
 
-type Parts = { clock: Clock; log: Log; life: Life; output: Output; redactor: Redactor }
-
-async function run(command: FlowsCommand, { clock, log, life, output, redactor }: Parts): Promise<number> {
+async function run(command: FlowsCommand, running: RunningProcess, output: Output): Promise<number> {
+  const { clock, log, life, redactor } = running
   const tell = (flow: string | null, event: FlowEvent) => {
     const { message, ...fields } = event
     log.warn(message, { ...(flow === null ? {} : { flow }), ...fields })
     output.event(flow, event, clock.wallMs())
   }
-  const opened = clustersOf(command, { clock, redactor, tell: event => tell(null, event) })
+  const { memoryBytesMax } = command
+  const opened = openClusters(command.clusters, {
+    clock,
+    redactor,
+    tell: event => tell(null, event),
+    ...(memoryBytesMax === undefined ? {} : { memoryBytesMax }),
+  })
   const broke = (flow: string, error: unknown) => {
     if (!(error instanceof MillraceError))
       return log.error('a flow ended with an error of our own', { flow, err: error })
@@ -98,7 +80,12 @@ async function run(command: FlowsCommand, { clock, log, life, output, redactor }
   let whole = true
   let error: unknown = null
   let cancel = () => {}
-  const health = await startHealth(() => solo, clock, [...opened.measures, ...usageMeasures])
+  const health = await startHealth({
+    ready: () => readiness(solo),
+    flows: () => solo?.flows() ?? [],
+    measures: opened.measures,
+    clock,
+  })
   log.info('listening', { url: health.url })
   const around: Around = { clock, log, life, tell }
   try {
@@ -143,27 +130,6 @@ async function run(command: FlowsCommand, { clock, log, life, output, redactor }
   if (ending.fault) return exitCodeOf(error)
   if (!ending.ok) return 1
   return command.strict && reports.some(({ report }) => report.gapRecords > 0) ? 5 : 0
-}
-
-function clustersOf(command: FlowsCommand, parts: { clock: Clock; redactor: Redactor; tell: Tell }) {
-  const account = new MemoryAccount()
-  const clusters = new Map<string, ReturnType<typeof openCluster>>()
-  const add = (configs: Iterable<NamedCluster>) => {
-    for (const named of configs) {
-      if (!clusters.has(named.name)) clusters.set(named.name, openCluster(named, { ...parts, account }))
-    }
-  }
-  add(command.clusters)
-  return {
-    add,
-    kafka(name: string): KafkaCluster {
-      const found = clusters.get(name)
-      if (!found) throw new MillraceError('config-invalid', `there is no cluster '${name}'`)
-      return found
-    },
-    measures: kafkaMeasures(account, () => [...clusters].map(([name, { counts }]) => ({ name, counts }))),
-    close: () => Promise.all([...clusters.values()].map(cluster => cluster.close())),
-  }
 }
 
 function endingOf(of: {

@@ -16,6 +16,7 @@ export type Stair =
   | 'process'
   | 'adapter'
   | 'kinds'
+  | 'wiring'
   | Root
 type Root = 'root' | 'config' | 'infra' | 'workbench' | 'file'
 
@@ -40,6 +41,7 @@ export function placeOf(path: string): Place | null {
   }
   if (folder === 'batch' || folder === 'ports' || folder === 'flow') return { stair: folder, area: folder }
   if (path.endsWith('/config.ts') && features.includes(folder)) return { stair: 'config', area: folder }
+  if (folder === 'wiring') return { stair: 'wiring', area: folder }
   if (folder === 'process') return { stair: name === 'decide' ? 'decide' : 'process', area: folder }
   if (!features.includes(folder)) return null
   return { stair: name === 'decide' ? 'decide' : 'feature', area: folder }
@@ -110,11 +112,21 @@ const rules: Record<Exclude<Stair, 'workbench'>, Rule> = {
     may: on('config', 'shared'),
   },
   infra: { says: 'infra/ imports its own folder and config.ts files only', may: on('infra', 'config') },
+  wiring: {
+    says: 'wiring/ is what several roots wire alike: it imports what is in engine/, never a root, nor its config.ts',
+    may: ofEngine,
+  },
   root: {
     says: 'a root wires what is in engine/: it imports engine/, config.ts files and its own folder, never another root',
     may: (to, from) => !on('root', 'infra')(to) || (to.stair === 'root' && same(to, from)),
   },
   file: { says: 'a file at the top of the tree holds no code that imports', may: () => false },
+}
+
+/** Roots alone stand above it. */
+function ofEngine(to: Place): boolean {
+  if (to.stair === 'config') return features.includes(to.area)
+  return !on('root', 'infra', 'file')(to)
 }
 
 /** A spec is data that a decision is made from; of anything else in its area a decision knows the shape only. */

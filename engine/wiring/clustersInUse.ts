@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from '../engine/process/config.ts'
+import type { Config } from '../process/config.ts'
 
 type Clusters = Pick<Config, 'clusters'>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clustersInUse } from '../../cli/clustersInUse.ts'
 import { readConfig } from '../../engine/process/config.ts'
+import { clustersInUse } from '../../engine/wiring/clustersInUse.ts'
 
 function config(...lines: string[]) {
   const read = readConfig(['clusters:', ...lines.map(line => `  ${line}`)].join('\n'), {})
