@@ -225,6 +225,16 @@ export const coordinationFrameBytesMax = 64 * 1024 * 1024
 /** The uptime clock is compared so often; what it is ahead of the monotonic one counts as a suspended machine (C-10). */
 export const uptimeLookMs = 100
 export const uptimeAheadMs = 500
+/** What a server may grant (C-4). */
+export const sessionTimeoutMsMin = 4_000
+export const sessionTimeoutMsMax = 60_000
+/** The documents of a fleet were there and are gone: they may be being restored, and are not made anew for so long. */
+export const rootsGoneMs = 60_000
+export const rootsLookMs = 1_000
+/** How often it is looked for what stands between a candidate and the office (C-21). */
+export const officeAgainMs = 1_000
+/** A leader that is stopped lets go of its chores within this time (C-25). */
+export const officeEndMs = 1_000
 /** A document with units that is larger is written in chunks (C-32). */
 export const documentBytesMax = 512 * 1024
 export const chunkBytesMax = 256 * 1024
