@@ -17,6 +17,9 @@ export function backOffMs(curve: BackOff, tries: number, chance: () => number): 
 
 // Memory (KAFKA-CLIENT W-30 … W-32, W-71)
 export const memoryBytesMax = 48 * 1024 * 1024
+/** What `worker.memoryBytesMax` may be: room for a slab and what is copied out of it, and no machine has more. */
+export const workerBytesMin = 16 * 1024 * 1024
+export const workerBytesMax = 1024 ** 4
 export const slabBytes = 10 * 1024 * 1024
 export const slabFrameBytesMin = 256 * 1024
 export const slabCopyAfterMs = 1_000
@@ -170,6 +173,9 @@ export const provenanceBatchBytesMax = 900 * 1024
 /** What was there when the ends were read comes at once; later than the patience of a stream, which tells why. */
 export const provenanceSilenceMs = 40_000
 
+/** A flow that has to give way is waited for: so long its write of having begun may be under way, and a bit. */
+export const rivalWaitMs = 60_000
+
 // Leader's side of a mirror (MIRROR M-14, M-25)
 /** A topic that is absent in so many looks in a row is deleted. */
 export const topicGoneLooks = 3
@@ -195,6 +201,8 @@ export const configLookMs = 1_000
 /** DESIGN §4: an edited file is taken in so long after its last change. */
 export const configSettledMs = 2_000
 export const configShownCharactersMax = 60
+export const tagsMax = 50
+export const tagCharactersMax = 64
 
 // Planner (COORDINATION §5)
 export const planMovesMax = 50
@@ -204,6 +212,9 @@ export const planHysteresis = 1.2
 export const planSettle = 0.02
 /** A move that evens out less than this part of the share is none. */
 export const planGainMin = 0.05
+/** Of a worker without a word of its own (C-53, C-54): 1000 for each processor of a container. */
+export const workerCapacity = 1_000
+export const workerUnitsMax = 20_000
 export const weightAverageMs = 120_000
 
 // Coordination (COORDINATION §7)
@@ -226,6 +237,7 @@ export const coordinationFrameBytesMax = 64 * 1024 * 1024
 export const uptimeLookMs = 100
 export const uptimeAheadMs = 500
 /** What a server may grant (C-4). */
+export const sessionTimeoutMs = 10_000
 export const sessionTimeoutMsMin = 4_000
 export const sessionTimeoutMsMax = 60_000
 /** The documents of a fleet were there and are gone: they may be being restored, and are not made anew for so long. */

@@ -1,5 +1,5 @@
 import { MillraceError } from '../../errors.ts'
-import { coordinationBytesMax } from '../../limits.ts'
+import { refuseTooLarge } from '../../flow/refuseTooLarge.ts'
 import type { Coordinator, Op, Phase, Written } from '../../ports/coordinator.ts'
 import type { Tree } from './tree.ts'
 
@@ -9,14 +9,13 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
   let phase: Phase = 'connected'
   const listeners = new Set<(phase: Phase) => void>()
 
-  function write(ops: readonly Op[]): Written {
+  function alive(): void {
     if (phase === 'lost') throw new MillraceError('session-lost', `the session ${session} is closed`)
-    for (const op of ops) {
-      if (!('data' in op)) continue
-      const bytes = new TextEncoder().encode(op.data).length
-      if (bytes <= coordinationBytesMax) continue
-      throw new MillraceError('too-large', `${op.path}: ${bytes} bytes, at most ${coordinationBytesMax}`)
-    }
+  }
+
+  function write(ops: readonly Op[]): Written {
+    alive()
+    refuseTooLarge(ops)
     return tree.write(ops, session)
   }
 
@@ -27,7 +26,10 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
       listeners.add(listener)
       signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
     },
-    read: async path => tree.read(path),
+    async read(path) {
+      alive()
+      return tree.read(path)
+    },
     write: async ops => write(ops),
     async beat(path, data, version) {
       const written = write([{ do: 'set', path, data, version }])
@@ -41,7 +43,10 @@ export function memoryCoordinator(tree: Tree, how: { session: string; timeoutMs:
       })
       signal.addEventListener('abort', off, { once: true })
     },
-    children: async path => tree.children(path),
+    async children(path) {
+      alive()
+      return tree.children(path)
+    },
     async close() {
       if (phase === 'lost') return
       phase = 'lost'

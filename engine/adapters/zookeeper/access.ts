@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import { ACL, Id, Permission } from 'node-zookeeper-client'
+import type { Login } from './line.ts'
+
+/** The access list of every node of ours: everything for our login, nothing for others; without one it is open (C-35). */
+export function accessFor(login: Login | null): ACL[] {
+  if (!login) return ACL.OPEN_ACL_UNSAFE
+  const digest = createHash('sha1').update(`${login.user}:${login.password}`).digest('base64')
+  return [new ACL(Permission.ALL, new Id('digest', `${login.user}:${digest}`))]
+}
+
+export type Access = 'ours' | 'open' | 'others'
+
+export function accessOf(found: readonly ACL[], login: Login | null): Access {
+  const [ours] = accessFor(login)
+  const all = (id: Id) =>
+    found.some(one => one.permission === Permission.ALL && one.id.scheme === id.scheme && one.id.id === id.id)
+  if (ours && all(ours.id)) return 'ours'
+  return all(new Id('world', 'anyone')) ? 'open' : 'others'
+}
+
+/** Who may, in words: no hash of a password. */
+export function namesIn(found: readonly ACL[]): string {
+  return found.map(({ id }) => `${id.scheme}:${id.id.split(':')[0]}`).join(', ')
+}
