@@ -115,7 +115,7 @@ function startSides(
   const overlay = () => state.plan.overlay
   const tell = (event: FlowEvent) => parts.tell(flow, event)
   const shared = { flow, kafka, clock, chance, codec, crc, tell, untilEnd, mayWrite: () => !abort.aborted }
-  const worker = kind.open(state.plan.spec, { ...shared, overlay, fatal })
+  const worker = kind.open(state.plan.spec, { ...shared, mayCommit: shared.mayWrite, overlay, fatal })
   const changed = () => chores.steer()
   const runner = startRunner({ worker, clock, chance, stop, abort, retry: !untilEnd, changed, fatal })
   const seen = (view: View<unknown>, units: readonly UnitPlan[]) => {

@@ -50,6 +50,8 @@ type FlowContext = {
 export type SteerContext = FlowContext & { epoch: number; signal: AbortSignal }
 /** Worker side, of a whole flow. */
 export type WorkerContext = FlowContext & {
+  /** Whether a checkpoint may be stored: also for a while after `mayWrite` has ended, for one last time (C-5). */
+  mayCommit(): boolean
   overlay(): Overlay
   /** Ends the flow in this process: its units must not go on. */
   fatal(error: unknown): void

@@ -14,6 +14,10 @@ export type Checkpoints = {
   commit(): void
   /** Until this unit's checkpoint is stored; with others that wait for theirs in one request. False: given up. */
   settle(unit: Unit, signal: AbortSignal): Promise<boolean>
+  /** Begins to store what has changed by now, unless something is under way. */
+  last(): void
+  /** What is under way is given up. */
+  end(): void
 }
 
 type Changed = { unit: Unit; entry: Entry }
@@ -21,7 +25,8 @@ type How = {
   store: CheckpointStore
   group: string
   units: ReadonlyMap<string, Unit>
-  mayWrite: () => boolean
+  /** The lease (C-5). */
+  mayCommit: () => boolean
   clock: Clock
   tell: Tell
   fatal: (error: unknown) => void
@@ -32,7 +37,7 @@ type How = {
  * that thousands of partitions cost one request (W-75). `fatal` is called when somebody else moves them (M-100).
  */
 export function flowCheckpoints(how: How): Checkpoints {
-  const { store, group, units, mayWrite, clock } = how
+  const { store, group, units, mayCommit, clock } = how
   const tellRefused = refusedTeller(how)
   /** Their topic is not at the source: there is nothing to store of them (M-14). */
   const gone = new WeakSet<Unit>()
@@ -48,7 +53,7 @@ export function flowCheckpoints(how: How): Checkpoints {
       unit.committed = null
     }
     const entries = all.map(one => one.entry)
-    const refused = new Map((await store.save(group, entries, mayWrite, signal)).map(r => [unitName(r.part), r.code]))
+    const refused = new Map((await store.save(group, entries, mayCommit, signal)).map(r => [unitName(r.part), r.code]))
     for (const { unit, entry } of all) {
       const code = refused.get(unitName(entry))
       if (code === 'source-missing') gone.add(unit)
@@ -62,27 +67,6 @@ export function flowCheckpoints(how: How): Checkpoints {
     tellRefused(refused)
   }
 
-  /**
-   * Nothing of ours is under way here, so what is stored must be what we stored last. Once it may be a late request
-   * of our own, given up after a lost link and delivered behind a newer one: it is stored again. Twice in a row it is
-   * somebody else's.
-   */
-  async function compare(signal: AbortSignal): Promise<void> {
-    const before = suspects
-    suspects = new Set()
-    const entries = await store.load(group, 'all', signal)
-    // Somebody has deleted them: who runs knows them, and the next process would find a `checkpoint-lost` (M-70).
-    const stored = new Set(entries.map(unitName))
-    for (const [name, unit] of units) if (unit.held && !keepsStored(unit) && !stored.has(name)) unit.committed = null
-    for (const entry of entries) {
-      const unit = units.get(unitName(entry))
-      if (!unit?.held || unit.committed === null || unit.committed === entry.offset) continue
-      if (before.has(unit)) throw twice(unit, entry.offset, group)
-      suspects.add(unit)
-      unit.committed = null
-    }
-  }
-
   function start(work: (signal: AbortSignal) => Promise<unknown>): void {
     const abort = new AbortController()
     const ended = (error?: unknown) => {
@@ -94,6 +78,11 @@ export function flowCheckpoints(how: How): Checkpoints {
     busy = { abort, sinceMs: clock.nowMs(), done: work(abort.signal).then(() => ended(), ended) }
   }
 
+  function saveChanged(): void {
+    const all = changedOf(units.values(), clock.nowMs())
+    if (all.length > 0) start(signal => save(all, signal))
+  }
+
   return {
     commit() {
       const nowMs = clock.nowMs()
@@ -103,10 +92,11 @@ export function flowCheckpoints(how: How): Checkpoints {
       }
       if (nowMs - comparedMs >= checkpointsCompareMs) {
         comparedMs = nowMs
-        return start(compare)
+        return start(async signal => {
+          suspects = await compare(how, suspects, signal)
+        })
       }
-      const all = changedOf(units.values(), nowMs)
-      if (all.length > 0) start(signal => save(all, signal))
+      saveChanged()
     },
     async settle(unit, signal) {
       const giveUp = () => busy?.abort.abort()
@@ -119,7 +109,34 @@ export function flowCheckpoints(how: How): Checkpoints {
       signal.removeEventListener('abort', giveUp)
       return gone.has(unit) || !isChanged(unit)
     },
+    last: () => void (busy || saveChanged()),
+    end: () => busy?.abort.abort(),
   }
+}
+
+/**
+ * Nothing of ours is under way here, so what is stored must be what we stored last. Once it may be a late request
+ * of our own, given up after a lost link and delivered behind a newer one: it is stored again. Twice in a row it is
+ * somebody else's. Gives those of which it was so once.
+ */
+async function compare(
+  { store, group, units }: How,
+  before: ReadonlySet<Unit>,
+  signal: AbortSignal,
+): Promise<Set<Unit>> {
+  const suspects = new Set<Unit>()
+  const entries = await store.load(group, 'all', signal)
+  // Somebody has deleted them: who runs knows them, and the next process would find a `checkpoint-lost` (M-70).
+  const stored = new Set(entries.map(unitName))
+  for (const [name, unit] of units) if (unit.held && !keepsStored(unit) && !stored.has(name)) unit.committed = null
+  for (const entry of entries) {
+    const unit = units.get(unitName(entry))
+    if (!unit?.held || unit.committed === null || unit.committed === entry.offset) continue
+    if (before.has(unit)) throw twice(unit, entry.offset, group)
+    suspects.add(unit)
+    unit.committed = null
+  }
+  return suspects
 }
 
 /**

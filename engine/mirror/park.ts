@@ -29,11 +29,17 @@ export async function untilResumed(run: Run): Promise<void> {
 }
 
 /**
- * A stop does not wait for what a destination in trouble has not taken: the next run reads it again from the
- * checkpoint, which stands before it (M-45). What may have been taken is waited for, or it would be there twice.
+ * A stop does not wait for what a destination in trouble has not taken, nor for what may not be written any more: the
+ * next run reads it again from the checkpoint, which stands before it (M-45). What may have been taken is waited for,
+ * or it would be there twice.
  */
 export function giveUpUntaken(run: Run): void {
-  if (run.ctx.stop.aborted && run.lane.trouble() !== null && !run.lane.inDoubt()) halt(run)
+  if (run.ctx.stop.aborted && isHeldUp(run) && !run.lane.inDoubt()) halt(run)
+}
+
+/** The destination takes nothing now, or the lease lets nothing go (C-5). */
+export function isHeldUp(run: Run): boolean {
+  return run.lane.trouble() !== null || !run.ctx.mayWrite()
 }
 
 /** Called now and then: parks a run whose lane is in trouble for a while, and lets it go on when that is over. */

@@ -19,7 +19,7 @@ import type {
 } from '../ports/kafka.ts'
 import { type BatchPath, type Latency, type PartitionCounts, partitionCounts } from './counts.ts'
 import { type Noted, notedAt } from './measured.ts'
-import { giveUpUntaken, type Parked, park, resume } from './park.ts'
+import { giveUpUntaken, isHeldUp, type Parked, park, resume } from './park.ts'
 import type { MirrorSpec } from './spec.ts'
 import { notStanding, type Standing } from './standing.ts'
 
@@ -194,7 +194,7 @@ export function halt(run: Run): void {
 
 /** What was never written need not be waited for when the destination takes nothing: it is taken back. */
 function stopReading(run: Run): void {
-  if (run.lane.trouble() !== null) park(run)
+  if (isHeldUp(run)) park(run)
   run.reading.abort()
   resume(run)
   giveUpUntaken(run)

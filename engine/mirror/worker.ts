@@ -32,9 +32,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
   const from = ctx.kafka(spec.from)
   const units = new Map<string, Unit>()
   const unplaced = new Map<string, Unplaced>()
-  const group = `millrace.${ctx.flow}`
-  const store = from.checkpoints
-  const checkpoints = flowCheckpoints({ store, group, units, mayWrite: ctx.mayWrite, clock, tell, fatal: ctx.fatal })
+  const checkpoints = flowCheckpoints({ ...ctx, store: from.checkpoints, group: `millrace.${ctx.flow}`, units })
   const place = notingPlacer(spec, ctx, { units, unplaced })
   const tellTroubles = troubleTeller(tell)
   const tellFault = faultTeller(ctx)
@@ -71,7 +69,8 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     const { unit, error } = placed
     take(units, name, unit, clock.nowMs())
     const before = checkpointOf(unit.window)
-    const abort = lateAfter(stopDrainMs, one, clock)
+    // When the lease closes, what is acknowledged by now must not wait for the rest, which may not come (C-5).
+    const abort = lateAfter(stopDrainMs, one, clock, () => ctx.mayWrite() || checkpoints.last())
     try {
       if (error !== null) throw error
       if (unit.fault !== null && isOfPlacing(unit.fault.code)) unit.fault = null
@@ -105,6 +104,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     async close(signal) {
       for (const cancel of cancels) cancel()
       for (const unit of units.values()) if (unit.held && !(await checkpoints.settle(unit, signal))) whole = false
+      checkpoints.end()
       return whole
     },
   }
@@ -171,12 +171,16 @@ function forget(units: Map<string, Unit>, ctx: WorkerContext, nowMs: number): vo
   }
 }
 
-/** Aborted with the unit, or `ms` after it was told to stop: the rest of the stop is for the last commit. */
-function lateAfter(ms: number, one: UnitContext, clock: Clock): { signal: AbortSignal; end(): void } {
+/**
+ * Aborted with the unit, or `ms` after it was told to stop: the rest of the stop is for the last commit. `told` is
+ * called when it is told to.
+ */
+function lateAfter(ms: number, one: UnitContext, clock: Clock, told: () => void): { signal: AbortSignal; end(): void } {
   const late = new AbortController()
   let cancel = () => {}
   const stopped = () => {
     cancel = clock.after(ms, () => late.abort())
+    told()
   }
   one.stop.addEventListener('abort', stopped, { once: true })
   return {

@@ -38,7 +38,7 @@ function stored(partitions: number, committed: bigint | null) {
     store,
     group: 'millrace.flow',
     units: new Map(units.map(unit => [`t/${unit.part.partition}`, unit])),
-    mayWrite: () => true,
+    mayCommit: () => true,
     clock,
     tell: event => events.push(event),
     fatal: error => assert.fail(error as Error),

@@ -65,7 +65,7 @@ test('where a unit would have begun that was stopped meanwhile moves nothing of 
   const ctx: WorkerContext = {
     ...{ flow: 'flow', clock, codec, crc: crc32c, untilEnd: false, chance: () => 0.5, overlay: () => noOverlay },
     kafka: name => (name === 'east' ? source.cluster : west),
-    mayWrite: () => true,
+    ...{ mayWrite: () => true, mayCommit: () => true },
     tell() {},
     fatal(error) {
       throw error
