@@ -1,4 +1,4 @@
-import { type FaultCode, MillraceError } from '../../../engine/errors.ts'
+import { type Fault, type FaultCode, MillraceError } from '../../../engine/errors.ts'
 import { backOffMs, coordinationBytesMax, linkBackOff } from '../../../engine/limits.ts'
 import type { Chance } from '../../../engine/ports/clock.ts'
 import type { Coordinator, Op, Phase, Written } from '../../../engine/ports/coordinator.ts'
@@ -190,7 +190,12 @@ export function openVirtual({ machine, network, servers, sessionMs, chance }: Cl
   })
 
   return {
-    state: () => ({ session: phase === 'lost' ? null : session, timeoutMs: sessionMs, phase, trouble: null }),
+    state: () => ({
+      session: phase === 'lost' ? null : session,
+      timeoutMs: sessionMs,
+      phase,
+      trouble: troubleOf(phase),
+    }),
     changed(listener, signal) {
       if (signal.aborted) return
       listeners.add(listener)
@@ -238,6 +243,10 @@ export function openVirtual({ machine, network, servers, sessionMs, chance }: Cl
       return undefined
     })
   }
+}
+
+function troubleOf(phase: Phase): Fault | null {
+  return phase === 'connected' ? null : { code: 'coordination-unreachable', message: phase, hint: null }
 }
 
 const isWrite = (ask: Ask) => ask.ask === 'write' || ask.ask === 'close'
