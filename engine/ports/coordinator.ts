@@ -60,7 +60,7 @@ export type Op =
 
 /** Why nothing was written: the first operation that could not be done. */
 export type Refused = { index: number; why: 'changed' | 'exists' | 'missing' | 'not-empty' }
-/** `paths` and `versions` stand in the order of the operations. */
+/** `paths` and `versions` stand in the order of the operations; where nothing was written, the version asked for, or -1. */
 export type Written = { done: true; paths: string[]; versions: number[] } | { done: false; refused: Refused }
 
 /*

@@ -1,25 +1,13 @@
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { openZookeeper, type ZookeeperOptions } from '../../engine/adapters/zookeeper/openZookeeper.ts'
-import type { Coordinator, Phase } from '../../engine/ports/coordinator.ts'
+import type { Coordinator } from '../../engine/ports/coordinator.ts'
 import { randomPorts } from '../../rig/ports.ts'
 import { type FaultProxy, proxy } from '../../rig/proxy.ts'
 import type { CoordinatorUnderTest } from '../contracts/coordinator.ts'
+import { phaseOf } from '../contracts/phaseOf.ts'
 
 /** Where the members are, and a root of one's own below them. */
 export type Ensemble = { members: { host: string; port: number }[]; chroot: string }
-
-/** Ends when `one` is in that phase, at once if it is. */
-export function phaseOf(one: Coordinator, wanted: Phase): Promise<void> {
-  if (one.state().phase === wanted) return Promise.resolve()
-  return new Promise(resolve => {
-    const off = new AbortController()
-    one.changed(phase => {
-      if (phase !== wanted) return
-      off.abort()
-      resolve()
-    }, off.signal)
-  })
-}
 
 /** Opens a session straight to the servers `hosts`. */
 export function openTo(hosts: string, chroot: string, more: Partial<ZookeeperOptions> = {}) {

@@ -3,6 +3,9 @@ import type { Node, Op, Refused, Written } from '../../ports/coordinator.ts'
 type Entry = Node & { sequence: number }
 export type Change = { path: string; kind: 'data' | 'children' }
 
+/** What is in the map is never changed, only replaced: a snapshot costs nothing. */
+type Entries = Map<string, Entry>
+
 /** The documents of a fleet in one process: what ZooKeeper keeps, without its network (COORDINATION C-71). */
 export type Tree = {
   read(path: string): Node | null
@@ -12,15 +15,19 @@ export type Tree = {
   /** What belongs to the session goes. */
   end(session: string): void
   onChange(tell: (change: Change) => void): () => void
+  /** As it is now, for ever. */
+  snapshot(): TreeView
 }
 
+export type TreeView = Pick<Tree, 'read' | 'children'>
+
 export function memoryTree(): Tree {
-  let entries = new Map<string, Entry>([['/', blank('', '0', null)]])
+  let entries: Entries = new Map([['/', blank('', '0', null)]])
   const listeners = new Set<(change: Change) => void>()
   let transaction = 0
 
   function write(ops: readonly Op[], session: string): Written {
-    const draft = new Map([...entries].map(([path, entry]) => [path, { ...entry }]))
+    const draft = new Map(entries)
     const tag = String(transaction + 1)
     const changes: Change[] = []
     const paths: string[] = []
@@ -38,13 +45,12 @@ export function memoryTree(): Tree {
   }
 
   return {
-    read(path) {
-      const found = entries.get(path)
-      if (!found) return null
-      const { sequence: _, ...node } = found
-      return node
-    },
+    read: path => nodeAt(entries, path),
     children: path => childrenOf(entries, path),
+    snapshot() {
+      const then = entries
+      return { read: path => nodeAt(then, path), children: path => childrenOf(then, path) }
+    },
     write,
     end(session) {
       const paths = [...entries].filter(([, entry]) => entry.owner === session).map(([path]) => path)
@@ -65,26 +71,37 @@ function blank(data: string, tag: string, owner: string | null): Entry {
   return { data, version: 0, tag, created: tag, owner, sequence: 0 }
 }
 
+function nodeAt(entries: ReadonlyMap<string, Entry>, path: string): Node | null {
+  const found = entries.get(path)
+  if (!found) return null
+  const { sequence: _, ...node } = found
+  return node
+}
+
 type Done = { path: string; version: number } | Pick<Refused, 'why'>
 
-function apply(draft: Map<string, Entry>, op: Op, how: { session: string; tag: string; changes: Change[] }): Done {
+function apply(draft: Entries, op: Op, how: { session: string; tag: string; changes: Change[] }): Done {
   if (op.do === 'create') return create(draft, op, how)
   const entry = draft.get(op.path)
   if (!entry) return { why: 'missing' }
   if (op.version !== null && op.version !== entry.version) return { why: 'changed' }
   if (op.do === 'set') {
-    Object.assign(entry, { data: op.data, version: entry.version + 1, tag: how.tag })
+    const version = entry.version + 1
+    draft.set(op.path, { ...entry, data: op.data, version, tag: how.tag })
     how.changes.push({ path: op.path, kind: 'data' })
-  } else if (op.do === 'remove') {
+    return { path: op.path, version }
+  }
+  if (op.do === 'remove') {
     if (childrenOf(draft, op.path).length > 0) return { why: 'not-empty' }
     draft.delete(op.path)
-    how.changes.push({ path: op.path, kind: 'data' }, { path: parentOf(op.path), kind: 'children' })
+    how.changes.push({ path: op.path, kind: 'data' }, { path: op.path, kind: 'children' })
+    how.changes.push({ path: parentOf(op.path), kind: 'children' })
   }
-  return { path: op.path, version: entry.version }
+  return { path: op.path, version: op.version ?? -1 }
 }
 
 function create(
-  draft: Map<string, Entry>,
+  draft: Entries,
   op: Op & { do: 'create' },
   { session, tag, changes }: { session: string; tag: string; changes: Change[] },
 ): Done {
@@ -93,7 +110,7 @@ function create(
   if (!parent || parent.owner !== null) return { why: 'missing' }
   const path = op.mode === 'sequential' ? `${op.path}${String(parent.sequence).padStart(10, '0')}` : op.path
   if (draft.has(path)) return { why: 'exists' }
-  parent.sequence++
+  draft.set(parentOf(op.path), { ...parent, sequence: parent.sequence + 1 })
   draft.set(path, blank(op.data, tag, op.mode === 'persistent' ? null : session))
   changes.push({ path, kind: 'data' }, { path: parentOf(path), kind: 'children' })
   return { path, version: 0 }
