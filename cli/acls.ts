@@ -133,11 +133,8 @@ async function ofFile(flags: Flags, file: string, words: readonly string[]): Pro
     throw invalid(found, `as in: millrace mirror acls --needed -c ${file} clicks`)
   }
   const text = await readConfigText(file)
-  const [{ readConfig }, { mirrorSpec }] = await Promise.all([
-    import('../engine/process/config.ts'),
-    import('../engine/mirror/spec.ts'),
-  ])
-  const read = readConfig(text, { mirror: mirrorSpec })
+  const { readFlows } = await import('../engine/wiring/kinds.ts')
+  const read = readFlows(text, 'one')
   if (!read.ok) return { out: '', err: read.faults.map(fault => faultLine(file, fault)).join(''), code: 2 }
   const { clusters, flows } = read.config
   const settings = flows.get(flow)

@@ -4,7 +4,6 @@ import type { Config, ReadConfig } from '../engine/process/config.ts'
 import { type ConfigFault, inOrder } from '../engine/process/configFault.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
 import { showSafe } from '../engine/process/pretty.ts'
-import { flowClashes } from '../engine/wiring/flowClashes.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { type Ended, end } from './ended.ts'
 import { noFlow } from './noFlow.ts'
@@ -31,11 +30,9 @@ export function addConfig(program: Command): Command {
 async function check(flags: Flags): Promise<Ended> {
   const json = wantsJson(flags)
   const text = await readConfigText(flags.config)
-  const { readConfig, kinds } = await parts()
+  const { readFlows } = await parts()
   const { checkSecrets } = await import('./checkSecrets.ts')
-  const read = await withSecrets(readConfig(text, kinds, flowClashes), config =>
-    checkSecrets(flags.config, text, config),
-  )
+  const read = await withSecrets(readFlows(text, 'one'), config => checkSecrets(flags.config, text, config))
   const warnings = read.ok ? read.warnings : []
   if (json) {
     const faults = read.ok ? [] : read.faults
@@ -57,8 +54,8 @@ async function withSecrets(read: ReadConfig, check: (config: Config) => Promise<
 async function explain(flags: Flags, flow: string | null): Promise<Ended> {
   const json = wantsJson(flags)
   const text = await readConfigText(flags.config)
-  const { explainConfig, kinds } = await parts()
-  const explained = explainConfig(text, kinds, flow)
+  const { explainConfig, schemas } = await parts()
+  const explained = explainConfig(text, schemas, flow)
   if (!explained.ok) {
     if (!json) return refused(flags, explained.faults)
     return { out: `${JSON.stringify({ ok: false, faults: explained.faults })}\n`, err: '', code: 2 }
@@ -74,12 +71,11 @@ async function explain(flags: Flags, flow: string | null): Promise<Ended> {
 
 /** Loaded when a file is read: a mirror started by flags needs neither YAML nor schemas. */
 async function parts() {
-  const [{ readConfig }, { explainConfig }, { mirrorSpec }] = await Promise.all([
-    import('../engine/process/config.ts'),
+  const [{ explainConfig }, { readFlows, schemas }] = await Promise.all([
     import('../engine/process/configExplain.ts'),
-    import('../engine/mirror/spec.ts'),
+    import('../engine/wiring/kinds.ts'),
   ])
-  return { readConfig, explainConfig, kinds: { mirror: mirrorSpec } }
+  return { explainConfig, readFlows, schemas }
 }
 
 function wantsJson({ output }: Flags): boolean {

@@ -23,14 +23,12 @@ export async function mirrorSpecOf(
     ...(compression === undefined ? {} : { compression }),
     destination: { create },
   }
-  const read = mirrorSpec.safeParse(value)
-  if (read.success) return read.data
-  const { faultsOf } = await import('../engine/process/configIssues.ts')
-  const nowhere = { placeOf: () => ({ line: 1, column: 1 }) }
-  const [fault] = faultsOf(read.error.issues, { schema: mirrorSpec, value, at: [], text: nowhere })
-  if (!fault) throw read.error
-  const flag = fault.path.split('.', 1)[0]
-  throw invalid(`--${flag}: found ${fault.found}, expected ${fault.expected}`, fault.hint)
+  const { readSpec } = await import('../engine/process/specOf.ts')
+  const read = readSpec(mirrorSpec, value)
+  if (read.ok) return read.spec
+  const [fault] = read.faults
+  const flag = fault?.path.split('.', 1)[0]
+  throw invalid(`--${flag}: found ${fault?.found}, expected ${fault?.expected}`, fault?.hint)
 }
 
 function startOf(text: string): unknown {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
 import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
+import { tagsMissing } from '../engine/flow/tagsMissing.ts'
 import { kinds } from '../engine/kinds.ts'
 import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
 import { clustersOf } from '../engine/wiring/clusters.ts'
 import { clustersInUse } from '../engine/wiring/clustersInUse.ts'
-import { flowClashes } from '../engine/wiring/flowClashes.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
@@ -45,8 +45,9 @@ async function run(flags: Flags): Promise<number> {
     process.stderr.write(`${errorLines(error)}\n`)
     return exitCodeOf(error)
   }
-  const { readConfig, specs } = await schemas()
-  const read = readConfig(text, specs, flowClashes)
+  // Loaded when a file is read: a mirror started by flags needs neither YAML nor schemas.
+  const { readFlows } = await import('../engine/wiring/kinds.ts')
+  const read = readFlows(text, 'one')
   if (!read.ok) {
     process.stderr.write(read.faults.map(fault => faultLine(flags.config, fault)).join(''))
     return 2
@@ -59,6 +60,7 @@ async function run(flags: Flags): Promise<number> {
     untilEnd: false,
     strict: false,
     clusters: clustersOf(config, flags.config),
+    memoryBytesMax: config.worker.memoryBytesMax,
     begin: async () => plansOf(config),
     running(solo, opened, { clock, log, tell }) {
       const inUse = clustersInUse(config)
@@ -66,7 +68,7 @@ async function run(flags: Flags): Promise<number> {
         text,
         clock,
         onChange: changed => {
-          const next = readConfig(changed, specs, flowClashes)
+          const next = readFlows(changed, 'one')
           const faults = next.ok
             ? inUse.changed(next.config)
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
@@ -88,20 +90,13 @@ async function run(flags: Flags): Promise<number> {
   })
 }
 
-/** Loaded when a file is read: a mirror started by flags needs no YAML. */
-async function schemas() {
-  const [{ readConfig }, { mirrorSpec }] = await Promise.all([
-    import('../engine/process/config.ts'),
-    import('../engine/mirror/spec.ts'),
-  ])
-  return { readConfig, specs: { mirror: mirrorSpec } }
-}
-
-function plansOf({ flows }: Config): ReadonlyMap<string, FlowPlan> {
+/** What this one process may run: what requires tags that it does not have was warned of, and is left out (C-96). */
+function plansOf({ flows, worker }: Config): ReadonlyMap<string, FlowPlan> {
   const plans = new Map<string, FlowPlan>()
-  for (const [name, { kind, spec, overlay }] of flows) {
+  for (const [name, flow] of flows) {
+    const { kind, spec, overlay } = flow
     const found = kinds[kind]
-    if (found) plans.set(name, { kind: found, spec, overlay })
+    if (found && tagsMissing(flow, worker.tags).length === 0) plans.set(name, { kind: found, spec, overlay })
   }
   return plans
 }

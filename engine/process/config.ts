@@ -1,11 +1,16 @@
 import { z } from 'zod'
-import { nearest } from '../flow/nearest.ts'
-import type { Overlay } from '../flow/overlay.ts'
+import { readStoreUri, type StorePlace } from '../flow/storeUri.ts'
+import { tagsMissing } from '../flow/tagsMissing.ts'
 import { addressHint, addressOf, type HostPort } from './configAddress.ts'
-import { type ConfigFault, type ConfigPath, inOrder, pathText, shown, withoutLogin } from './configFault.ts'
-import { faultsOf, notYet, orList, unknownKey } from './configIssues.ts'
-import { overlayOf, overlayWords } from './configOverlay.ts'
+import { type ApiSettings, apiOf, apiWords } from './configApi.ts'
+import { type Around, checked, define, faultAt, isMapping } from './configChecked.ts'
+import { type CoordinationSettings, coordinationOf, coordinationWords } from './configCoordination.ts'
+import { type ConfigFault, type ConfigPath, inOrder } from './configFault.ts'
+import { type FlowSettings, readFlow, type Schemas } from './configFlow.ts'
+import { notYet } from './configIssues.ts'
 import { type SecuritySettings, securityFaults, securityOf, securityWords } from './configSecurity.ts'
+import { storeWords } from './configStore.ts'
+import { type WorkerSettings, workerWords } from './configWorker.ts'
 import { type ConfigText, readYaml } from './configYaml.ts'
 
 /** One entry of `clusters:`. `addresses`: advertised `host:port` → where it can be reached (KAFKA-CLIENT W-20). */
@@ -15,60 +20,99 @@ export type ClusterSettings = {
   addresses: ReadonlyMap<string, HostPort>
   security: SecuritySettings
 }
-/** `spec` is what the schema of its kind made of it. */
-export type FlowSettings = { kind: string; spec: unknown; overlay: Overlay }
-export type Config = { clusters: ReadonlyMap<string, ClusterSettings>; flows: ReadonlyMap<string, FlowSettings> }
-/** The schemas of specs by kind. */
-export type Kinds = Readonly<Record<string, z.ZodType>>
+/** What is absent is null; a worker without a word of its own has the defaults. */
+export type Config = {
+  clusters: ReadonlyMap<string, ClusterSettings>
+  flows: ReadonlyMap<string, FlowSettings>
+  coordination: CoordinationSettings | null
+  worker: WorkerSettings
+  api: ApiSettings | null
+  store: StorePlace | null
+}
 /** All faults of the text in its order, or what it says; `warnings` change nothing. */
 export type ReadConfig = { ok: true; config: Config; warnings: ConfigFault[] } | { ok: false; faults: ConfigFault[] }
 
 /** What flows may not do together: each is told at the later one. */
 export type ClashesOf = (flows: ReadonlyMap<string, FlowSettings>) => { flow: string; other: string; topic: string }[]
 
+/** How it is to be run: where one process runs it, some words mean nothing. */
+export type Reading = { clashes?: ClashesOf; processes?: 'one' | 'several' }
+
 /** A configuration as data of the file's own shape, with defaults: what `explain` shows. */
-export type PlainConfig = { clusters: Record<string, unknown>; flows: Record<string, unknown> }
-type Plain = { plain: PlainConfig; config: Config; faults: ConfigFault[]; warnings: ConfigFault[]; text: ConfigText }
+export type PlainConfig = { clusters: Record<string, unknown>; flows: Record<string, unknown> } & Record<
+  string,
+  unknown
+>
+type Plain = { plain: PlainConfig; config: Config; faults: ConfigFault[]; text: ConfigText }
 
 /** DESIGN §7. Pure; throws nothing, whatever the text. */
-export function readConfig(text: string, kinds: Kinds, clashes?: ClashesOf): ReadConfig {
-  const read = readPlain(text, kinds)
-  const { config, warnings } = read
-  const faults = [...read.faults, ...clashFaults(read, clashes)]
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, config, warnings }
+export function readConfig(text: string, schemas: Schemas, reading: Reading = {}): ReadConfig {
+  const read = readPlain(text, schemas)
+  const faults = [...read.faults, ...clashFaults(read, reading.clashes)]
+  if (faults.length > 0) return { ok: false, faults }
+  return { ok: true, config: read.config, warnings: inOrder(warningsOf(read, reading.processes ?? 'one')) }
 }
 
 /** With faults, `plain` and `config` hold what is without. */
-export function readPlain(source: string, kinds: Kinds): Plain {
+export function readPlain(source: string, schemas: Schemas): Plain {
   const text = readYaml(source)
-  const plain: PlainConfig = { clusters: {}, flows: {} }
   const clusters = new Map<string, ClusterSettings>()
   const flows = new Map<string, FlowSettings>()
   const faults = [...text.faults]
-  const warnings: ConfigFault[] = []
-  const read = { plain, config: { clusters, flows }, faults, warnings, text }
+  const plain: PlainConfig = { clusters: {}, flows: {} }
+  const config: Config = { clusters, flows, coordination: null, worker: workerWords.parse({}), api: null, store: null }
+  const read = { plain, config, faults, text }
   if (text.broken) return { ...read, faults: inOrder(faults) }
-  const file = checked(fileWords, text.value, { at: [], text, faults })
-  if (isMapping(text.value)) {
-    const names = isMapping(text.value['clusters']) ? Object.keys(text.value['clusters']) : null
-    for (const [name, value] of entriesOf(text.value['clusters'])) {
-      const found = readEntry(clusterWords, value, { at: ['clusters', name], text, faults })
-      if (name === '') faults.push(faultAt(text, ['clusters', name], 'key', "''", 'the name of a cluster'))
-      if (!found) continue
-      define(plain.clusters, name, found)
-      clusters.set(name, settingsOf(found))
-    }
-    for (const [name, value] of entriesOf(text.value['flows'])) {
-      const found = readFlow(name, value, { text, faults, kinds, clusters: names })
-      if (!found) continue
-      define(plain.flows, name, found.plain)
-      flows.set(name, found.flow)
-    }
+  checked(fileWords, text.value, { at: [], text, faults })
+  if (!isMapping(text.value)) return { ...read, faults: inOrder(faults) }
+  readBlocks(text.value, read)
+  const names = isMapping(text.value['clusters']) ? Object.keys(text.value['clusters']) : null
+  for (const [name, value] of entriesOf(text.value['clusters'])) {
+    const found = readEntry(clusterWords, value, { at: ['clusters', name], text, faults })
+    if (name === '') faults.push(faultAt(text, ['clusters', name], 'key', "''", 'the name of a cluster'))
+    if (!found) continue
+    define(plain.clusters, name, found)
+    clusters.set(name, settingsOf(found))
   }
-  if (file?.coordination !== undefined)
+  for (const [name, value] of entriesOf(text.value['flows'])) {
+    const found = readFlow(name, value, { text, faults, schemas, clusters: names })
+    if (!found) continue
+    define(plain.flows, name, found.plain)
+    flows.set(name, found.flow)
+  }
+  return { ...read, faults: inOrder(faults) }
+}
+
+/** What is not of one flow or one cluster. */
+function readBlocks(file: Record<string, unknown>, { plain, config, faults, text }: Plain): void {
+  const block = <T>(key: string, schema: z.ZodType<T>): T | null => {
+    if (file[key] === undefined) return null
+    const found = checked(schema, file[key], { at: [key], text, faults })
+    if (found !== null) plain[key] = found
+    return found
+  }
+  const coordination = block('coordination', coordinationWords)
+  if (coordination) config.coordination = coordinationOf(coordination)
+  plain['worker'] = config.worker
+  config.worker = block('worker', workerWords) ?? config.worker
+  const api = block('api', apiWords)
+  if (api) config.api = apiOf(api)
+  const store = block('store', storeWords)
+  if (store !== null) config.store = readStoreUri(store)
+}
+
+function warningsOf({ config, text }: Plain, processes: 'one' | 'several'): ConfigFault[] {
+  const warnings: ConfigFault[] = []
+  if (config.coordination !== null && processes === 'one')
     warnings.push(warningAt(text, 'coordination', 'unused: one process needs no coordination'))
-  if (file && Object.keys(file.flows).length === 0) warnings.push(warningAt(text, 'flows', 'there is no flow to run'))
-  return { ...read, faults: inOrder(faults), warnings: inOrder(warnings) }
+  if (config.flows.size === 0) warnings.push(warningAt(text, 'flows', 'there is no flow to run'))
+  for (const [name, flow] of processes === 'one' ? config.flows : []) {
+    const missing = tagsMissing(flow, config.worker.tags)
+    if (missing.length === 0) continue
+    const hint = `one process has the tags of worker.tags alone, without ${missing.join(', ')}: it leaves this flow out`
+    warnings.push({ ...faultAt(text, ['flows', name, 'requires'], 'key', 'requires', 'tags of the worker'), hint })
+  }
+  return warnings
 }
 
 function clashFaults({ config, text, faults }: Plain, clashes?: ClashesOf): ConfigFault[] {
@@ -93,14 +137,14 @@ const fileWords = z
     clusters: mapping.describe('a mapping of clusters'),
     flows: mapping.describe('a mapping of flows').default({}),
     coordination: z.unknown().optional(),
-    store: later,
+    worker: z.unknown().optional(),
+    api: z.unknown().optional(),
+    store: z.unknown().optional(),
     kerberos: later,
     secrets: later,
     credentials: later,
     fleet: later,
     logs: later,
-    api: later,
-    worker: later,
     functions: later,
     jobs: later,
   })
@@ -137,7 +181,11 @@ export function readCluster(
 }
 
 /** Null when the value has faults, which are said. */
-function readEntry<T>(schema: z.ZodType<T>, value: unknown, around: Around & { at: ConfigPath }): T | null {
+function readEntry<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  around: Around & { text: ConfigText; at: ConfigPath },
+): T | null {
   const { at, text, faults } = around
   const found = checked(schema, value, around)
   const { brokers, security } = isMapping(value) ? value : {}
@@ -155,91 +203,6 @@ function settingsOf({ brokers, clientId, addresses, security }: z.output<typeof 
   return { brokers: brokers.map(known), clientId, addresses: new Map(advertised), security: securityOf(security) }
 }
 
-type Around = { text: ConfigText; faults: ConfigFault[] }
-
-/** Null when the value has faults, which are said. */
-function checked<T>(
-  schema: z.ZodType<T>,
-  value: unknown,
-  { at, text, faults, otherKeys }: Around & { at: ConfigPath; otherKeys?: readonly string[] },
-): T | null {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const others = otherKeys === undefined ? {} : { otherKeys }
-  // One by one: a call takes no hundred thousand arguments.
-  for (const fault of faultsOf(result.error.issues, { schema, value, at, text, ...others })) faults.push(fault)
-  return null
-}
-
-/** Kinds and words of the design that this version does not have. */
-const kindsLater: readonly string[] = ['job', 'function']
-const flowWords = ['kind', 'paused', 'skips']
-
-function readFlow(
-  name: string,
-  value: unknown,
-  around: Around & { kinds: Kinds; clusters: readonly string[] | null },
-): { flow: FlowSettings; plain: unknown } | null {
-  const { text, faults, kinds } = around
-  const at = ['flows', name]
-  const before = faults.length
-  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
-    const expected = 'small letters, digits and dashes, 63 at most, not a dash first'
-    faults.push(faultAt(text, at, 'key', shown(name, []), expected))
-  }
-  if (!isMapping(value)) {
-    faults.push(faultAt(text, at, 'value', shown(value, at), 'a mapping with kind'))
-    return null
-  }
-  const { kind, paused, skips, requires, ...spec } = value
-  if (requires !== undefined) faults.push({ ...unknownKey('requires', at, [], text), hint: notYet })
-  const words = checked(overlayWords, { paused, skips }, { at, text, faults })
-  const schema = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
-  if (schema === undefined) faults.push(kindFault(kind, [...at, 'kind'], around))
-  faults.push(...clusterFaults(spec, at, around))
-  const read = schema && checked(schema, spec, { at, text, faults, otherKeys: flowWords })
-  if (faults.length > before || !words || !isMapping(read)) return null
-  return {
-    flow: { kind: String(kind), spec: read, overlay: overlayOf(words) },
-    plain: { kind, ...words, ...read },
-  }
-}
-
-function kindFault(kind: unknown, path: ConfigPath, { text, kinds }: Around & { kinds: Kinds }): ConfigFault {
-  const fault = faultAt(text, path, 'value', shown(kind, path), orList(Object.keys(kinds)))
-  if (typeof kind !== 'string') return fault
-  const near = nearest(kind, Object.keys(kinds))
-  const guess = near === null ? null : `did you mean ${near}?`
-  return { ...fault, hint: kindsLater.includes(kind) ? notYet : guess }
-}
-
-/** `from` and `to` of a flow name clusters of the file. */
-function clusterFaults(
-  spec: Record<string, unknown>,
-  at: ConfigPath,
-  { text, clusters }: Around & { clusters: readonly string[] | null },
-): ConfigFault[] {
-  if (clusters === null) return []
-  return ['from', 'to'].flatMap(key => {
-    const name = spec[key]
-    if (typeof name !== 'string' || name === '' || clusters.includes(name)) return []
-    const near = nearest(name, clusters)
-    const hint = near === null ? null : `did you mean ${near}?`
-    const expected = clusters.length === 0 ? 'a cluster of clusters:' : orList(clusters)
-    return [{ ...faultAt(text, [...at, key], 'value', shown(name, [...at, key]), expected), hint }]
-  })
-}
-
-function faultAt(
-  text: ConfigText,
-  path: ConfigPath,
-  of: 'key' | 'value',
-  found: string,
-  expected: string,
-): ConfigFault {
-  return { path: pathText(path), ...text.placeOf(path, of), found: withoutLogin(found), expected, hint: null }
-}
-
 function warningAt(text: ConfigText, key: string, hint: string): ConfigFault {
   return {
     ...faultAt(text, [key], 'key', text.has([key]) ? key : 'nothing', key === 'flows' ? 'a flow' : 'nothing'),
@@ -247,15 +210,6 @@ function warningAt(text: ConfigText, key: string, hint: string): ConfigFault {
   }
 }
 
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function entriesOf(value: unknown): [string, unknown][] {
   return isMapping(value) ? Object.entries(value) : []
-}
-
-/** As an own key, whatever its name. */
-function define(object: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, enumerable: true })
 }

@@ -1,6 +1,7 @@
 import { Document, isCollection, isPair, isScalar, type Scalar, visit } from 'yaml'
-import { type Kinds, readPlain } from './config.ts'
+import { readPlain } from './config.ts'
 import { type ConfigFault, type ConfigPath, isSecret, pathText, withoutLogin } from './configFault.ts'
+import type { Schemas } from './configFlow.ts'
 
 /** `line` null = the value is a default. */
 export type Explained = { path: string; value: unknown; line: number | null }
@@ -12,10 +13,10 @@ export type Explained = { path: string; value: unknown; line: number | null }
  */
 export function explainConfig(
   source: string,
-  kinds: Kinds,
+  schemas: Schemas,
   flow: string | null,
 ): { ok: true; values: Explained[]; yaml: string; flows: string[] } | { ok: false; faults: ConfigFault[] } {
-  const { plain, config, text, faults } = readPlain(source, kinds)
+  const { plain, config, text, faults } = readPlain(source, schemas)
   if (faults.length > 0) return { ok: false, faults }
   const flows = [...config.flows.keys()]
   const wanted =

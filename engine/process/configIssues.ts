@@ -26,7 +26,7 @@ export const notYet = 'not in this version'
 
 /**
  * What a schema has against a value as faults of the file. `at` = where the value stands in it; `otherKeys` = keys
- * that may stand beside those of the schema. An issue of a check may bring `params: {rule?, expected?, hint?}`.
+ * that may stand beside those of the schema. An issue of a check may bring `params: {rule?, found?, expected?, hint?}`.
  */
 export function faultsOf(
   issues: readonly Issue[],
@@ -56,7 +56,8 @@ export function faultsOf(
     const value = valueAt(of.value, inner)
     if (isLater(issue)) return [{ ...unknownKey(String(path.at(-1)), path.slice(0, -1), [], of.text), hint: notYet }]
     const fault = base(path, 'value', issue, partsAt(shape, inner))
-    return [{ ...fault, found: shown(value, path), hint: fault.hint ?? hintFor(value, issue, path) }]
+    const found = paramsOf(issue).found ?? shown(value, path)
+    return [{ ...fault, found, hint: fault.hint ?? hintFor(value, issue, path) }]
   }
 
   function base(path: ConfigPath, which: 'key' | 'value', issue: Issue, parts: Shape[]): ConfigFault {
@@ -79,7 +80,7 @@ function shapeOf(schema: z.ZodType): Shape {
 }
 
 /** A key that is not known here. `known` empty = no list is given. */
-export function unknownKey(
+function unknownKey(
   key: string,
   path: ConfigPath,
   known: readonly string[],
@@ -111,7 +112,7 @@ function isAtTop(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
 }
 
-function paramsOf(issue: Issue): { rule?: string; expected?: string; hint?: string | null } {
+function paramsOf(issue: Issue): { rule?: string; found?: string; expected?: string; hint?: string | null } {
   if (issue.code === 'custom') return issue.params ?? {}
   return issue.message === notYet ? { hint: notYet } : {}
 }

@@ -15,7 +15,7 @@ writeFileSync(
   `clusters:
   east: { brokers: ["e:1"] }
   west: { brokers: ["w:1"] }
-coordination: { zookeeper: "z:1" }
+coordination: { zookeeper: "z:1/m" }
 flows:
   clicks: { kind: mirror, from: east, to: west, topics: { include: ["clicks\\\\..*"] } }
 `,

@@ -133,7 +133,7 @@ test('anchors, aliases and merge keys are followed, and what a mapping says itse
 })
 
 test('coordination and a file without flows are warned of', () => {
-  const result = readConfig('coordination: { zookeeper: x }\nclusters: {}\n', kinds)
+  const result = readConfig('coordination: { zookeeper: "x:1/m" }\nclusters: {}\n', kinds)
   assert.ok(result.ok)
   assert.deepEqual(
     result.warnings.map(({ line, path }) => [line, path]),
@@ -144,7 +144,7 @@ test('coordination and a file without flows are warned of', () => {
   )
 })
 
-const kindList = 'kind, paused, skips, from, to, topics, naming, loopGuard, delivery, isolation, start, gaps'
+const kindList = 'kind, paused, skips, requires, from, to, topics, naming, loopGuard, delivery, isolation, start, gaps'
 const table: [what: string, text: string, faults: string[]][] = [
   ['an empty file', '# nothing\n', ['1:1 : found nothing, expected a mapping with clusters and flows']],
   ['a list', '- a\n', ['1:1 : found a list, expected a mapping with clusters and flows']],
@@ -185,8 +185,8 @@ const table: [what: string, text: string, faults: string[]][] = [
     'keys that are not known',
     'cluster: {}\nclusters: {}\nstore: s3://x\n',
     [
-      "1:1 cluster: found 'cluster', expected clusters, flows or coordination | did you mean clusters?",
-      "3:1 store: found 'store', expected no such key | not in this version",
+      "1:1 cluster: found 'cluster', expected clusters, flows, coordination, worker, api or store | did you mean clusters?",
+      "3:8 store: found 's3://x', expected file:///PATH | not in this version",
     ],
   ],
   ['no clusters', 'flows: {}\n', ['1:1 clusters: found nothing, expected a mapping of clusters']],
@@ -253,18 +253,11 @@ const table: [what: string, text: string, faults: string[]][] = [
   ],
   [
     'what is not in this version',
-    flow(
-      topics,
-      'delivery: exactly-once',
-      'throttle: { bytesPerSecond: 1 }',
-      'start: { timeMs: 1, after: x }',
-      'requires: [a]',
-    ),
+    flow(topics, 'delivery: exactly-once', 'throttle: { bytesPerSecond: 1 }', 'start: { timeMs: 1, after: x }'),
     [
       "10:15 flows.f.delivery: found 'exactly-once', expected at-least-once | not in this version",
       "11:5 flows.f.throttle: found 'throttle', expected no such key | not in this version",
       "12:25 flows.f.start.after: found 'after', expected no such key | not in this version",
-      "13:5 flows.f.requires: found 'requires', expected no such key | not in this version",
     ],
   ],
   [
