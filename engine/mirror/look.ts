@@ -7,6 +7,7 @@ import { configsLookMs, performTimeoutMs, topicGoneLooks } from '../limits.ts'
 import type { ClusterView, Entry, KafkaCluster, TopicConfig, TopicView } from '../ports/kafka.ts'
 import { configChanges } from './decide/configChanges.ts'
 import { type DestinationNames, destinationNames } from './decide/destinationNames.ts'
+import { guardOf } from './decide/planTopics.ts'
 import type { Provenance } from './decide/provenance.ts'
 import { offsetsIn } from './groupOffsets.ts'
 import { type ProvenanceRead, provenanceTopicName, readProvenance } from './provenanceTopic.ts'
@@ -33,6 +34,8 @@ export type MirrorLook = {
   /** Provenance of this flow, by destination topic; null with `loopGuard: off`. */
   ours: ReadonlyMap<string, Provenance> | null
   upstream: readonly Provenance[]
+  /** By topic: who asks to copy it the other way round and has to give way, and since when both do (M-21). */
+  rivals: ReadonlyMap<string, { flow: string; sinceMs: number }>
   read: { ours: ProvenanceRead; upstream: ProvenanceRead } | null
   configs: Configs
 }
@@ -61,19 +64,28 @@ export async function lookAtClusters(
   const configs = await configsOf(spec, { ctx, from, to, names, existing, ours, before })
   // Not before all is known: a look that fails is done again from where it began, and would tell again.
   for (const event of gone) ctx.tell(event)
-  return {
-    source,
-    destination,
-    topics,
-    absent,
-    absentMs,
-    names,
-    offsets: offsetsOf(entries, ctx.clock.nowMs(), before),
-    ours,
-    upstream: read ? [...read.upstream.records.values()] : [],
-    read,
-    configs,
+  const upstream = read ? [...read.upstream.records.values()] : []
+  const seen = { source, destination, topics, absent, absentMs, names, ours, upstream, read, configs }
+  const nowMs = ctx.clock.nowMs()
+  return { ...seen, offsets: offsetsOf(entries, nowMs, before), rivals: rivalsOf(seen, nowMs, before) }
+}
+
+function rivalsOf(
+  look: Omit<MirrorLook, 'offsets' | 'rivals'>,
+  nowMs: number,
+  before: MirrorLook | null,
+): MirrorLook['rivals'] {
+  const rivals = new Map<string, { flow: string; sinceMs: number }>()
+  if (look.ours === null) return rivals
+  for (const [topic, destination] of look.names.names) {
+    const found = guardOf(look, topic, false)
+    // Before we have asked ourselves nobody gives way to us.
+    if (found.loop || found.rival === null || look.ours.get(destination)?.endedMs !== null) continue
+    const { flow } = found.rival
+    const known = before?.rivals.get(topic)
+    rivals.set(topic, { flow, sinceMs: known?.flow === flow ? known.sinceMs : nowMs })
   }
+  return rivals
 }
 
 /** What this flow has copied from, by its provenance: a process that begins misses what was deleted while none ran (M-14). */

@@ -22,7 +22,17 @@ const soon = () => AbortSignal.timeout(60_000)
 
 function record(name: string, more: Partial<Provenance> = {}): Provenance {
   const ids = { sourceId: 'MkU3OEVBNTcwNTJENDM2Qg', from: 'east', via: ['north', 'east'] }
-  return { flow, topic: name, src: name, ...ids, parts: 12, set: ['retention.ms'], endedMs: null, ...more }
+  return {
+    flow,
+    topic: name,
+    src: name,
+    ...ids,
+    parts: 12,
+    set: ['retention.ms'],
+    claims: false,
+    endedMs: null,
+    ...more,
+  }
 }
 
 describe('provenance on a real cluster', live, () => {

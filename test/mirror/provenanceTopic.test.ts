@@ -22,7 +22,7 @@ const never = new AbortController().signal
 
 function record(topic: string, more: Partial<Provenance> = {}): Provenance {
   const ids = { sourceId: 'id', from: 'east', via: ['east'] }
-  return { flow: 'f', topic, src: topic, ...ids, parts: 1, set: [], endedMs: null, ...more }
+  return { flow: 'f', topic, src: topic, ...ids, parts: 1, set: [], claims: false, endedMs: null, ...more }
 }
 
 function prepared(flows: string[] = ['f']) {

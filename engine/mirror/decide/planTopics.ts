@@ -2,12 +2,12 @@ import type { Fault } from '../../errors.ts'
 import { asideKey, type View } from '../../flow/contract.ts'
 import { stoppedHint } from '../../flow/position.ts'
 import { unitName } from '../../flow/unitName.ts'
-import { firstStartsMax } from '../../limits.ts'
+import { firstStartsMax, rivalWaitMs } from '../../limits.ts'
 import type { TopicId, TopicView } from '../../ports/kafka.ts'
 import type { MirrorLook } from '../look.ts'
 import type { MirrorSpec } from '../spec.ts'
 import { checkpointFrom } from './checkpointMetadata.ts'
-import { loopCheck, type Provenance } from './provenance.ts'
+import { type LoopFound, loopCheck, type Provenance } from './provenance.ts'
 
 export type PartitionPlan = {
   partition: number
@@ -64,17 +64,44 @@ function refusal(spec: MirrorSpec, view: Looked, source: TopicView): Fault | nul
 
 /** The path that records of this topic have come, when it leads through the destination (M-21); null = it does not. */
 export function loopOf(view: Looked, topic: string): string | null {
-  const { clusterId: destinationId } = view.destination
-  const { clusterId: sourceId } = view.source
-  const ours = oursOf(view, topic)
-  const destination = view.names.names.get(topic) ?? topic
-  const found = loopCheck({ destinationId, sourceId, topic, destination, ours, upstream: view.upstream })
+  const found = guardOf(view, topic, isRunning(view, topic))
   if (!found.loop) return null
-  return `its records came by flow ${found.flow} over ${found.via.join(' → ')} to the source ${sourceId}, and the destination is ${destinationId}`
+  return `its records came by flow ${found.flow} over ${found.via.join(' → ')} to the source ${view.source.clusterId}, and the destination is ${view.destination.clusterId}`
+}
+
+/** What the loop guard says of a source topic. */
+export function guardOf(
+  look: Pick<MirrorLook, 'source' | 'destination' | 'names' | 'ours' | 'upstream'>,
+  topic: string,
+  isRunning: boolean,
+): LoopFound {
+  return loopCheck({
+    destinationId: look.destination.clusterId,
+    sourceId: look.source.clusterId,
+    topic,
+    destination: look.names.names.get(topic) ?? topic,
+    ours: oursOf(look, topic),
+    isRunning,
+    upstream: look.upstream,
+  })
+}
+
+function isRunning(view: Looked, topic: string): boolean {
+  const partitions = view.topics.get(topic)?.partitions ?? []
+  return partitions.some(({ partition }) => view.owned.has(unitName({ topic, partition })))
+}
+
+/**
+ * The flow that has to give way to us, until it has written that down (M-21): it may have begun before it could see
+ * us. One that does nothing for so long is dead, or cannot begin.
+ */
+export function rivalOf(view: Looked, topic: string): string | null {
+  const rival = view.rivals.get(topic)
+  return rival && view.nowMs - rival.sinceMs < rivalWaitMs ? rival.flow : null
 }
 
 /** Our record of a source topic; null = none. */
-export function oursOf(view: Looked, topic: string): Provenance | null {
+export function oursOf(view: Pick<MirrorLook, 'names' | 'ours'>, topic: string): Provenance | null {
   const destination = view.names.names.get(topic)
   const found = destination === undefined ? undefined : view.ours?.get(destination)
   return found?.src === topic ? found : null
@@ -102,7 +129,12 @@ function partitionPlan(
   }
   const set = view.aside.get(asideKey('provenance')) ?? null
   const ours = oursOf(view, topic)
-  if (view.ours !== null && (ours === null || ours.endedMs !== null))
+  const rival = rivalOf(view, topic)
+  if (rival !== null) {
+    const message = `${topic}: flow ${rival} asks to copy it the other way round, and is waited for until it gives way`
+    return waiting({ code: 'mirror-loop', message, hint: null }, '')
+  }
+  if (view.ours !== null && (ours === null || ours.endedMs !== null || ours.claims))
     return waiting(set, 'the loop guard is being written')
   const of = target?.partitions.find(p => p.partition === partition)
   if (!target || !of) return missing(spec, view, plan, partition)

@@ -5,8 +5,18 @@ import type { ConfigChange, Entry, TopicConfig } from '../../ports/kafka.ts'
 import type { MirrorLook } from '../look.ts'
 import type { MirrorSpec } from '../spec.ts'
 import { configChanges, creationConfigs } from './configChanges.ts'
-import { hasCheckpoint, isFirst, loopOf, oursOf, partsOf, planTopics, type TopicPlan, wasCopied } from './planTopics.ts'
-import { type Provenance, sameProvenance, viaOf } from './provenance.ts'
+import {
+  hasCheckpoint,
+  isFirst,
+  loopOf,
+  oursOf,
+  partsOf,
+  planTopics,
+  rivalOf,
+  type TopicPlan,
+  wasCopied,
+} from './planTopics.ts'
+import { holds, type Provenance, sameProvenance, viaOf } from './provenance.ts'
 
 /** A partition that begins: nothing is stored of it. */
 export type StartPlan = {
@@ -66,22 +76,26 @@ function provenanceToWrite(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): 
     const stored = source.partitions.filter(p => hasCheckpoint(view, source, p.partition)).map(p => p.partition + 1)
     const parts = Math.max(partsOf(view, source) ?? 0, ...stored)
     // The old id is what tells that the topic was made anew, until the new one has its starts.
+    const isLive = ours !== null && ours.endedMs === null
+    const mayHold = isLive && (holds(ours) || rivalOf(view, plan.topic) === null)
     const sourceId = parts === 0 && (ours?.parts ?? 0) > 0 ? (ours?.sourceId ?? source.topicId) : source.topicId
+    const counted = sourceId === source.topicId ? parts : (ours?.parts ?? 0)
     wanted.push({
       flow: view.flow,
       topic: plan.destination,
       src: plan.topic,
       sourceId,
       from,
-      via: viaOf(from, plan.topic, view.upstream),
-      parts: sourceId === source.topicId ? parts : (ours?.parts ?? 0),
+      via: viaOf({ sourceId: from, destinationId: view.destination.clusterId }, plan.topic, view.upstream),
+      parts: counted,
       set: setOf(spec, view, plan, ours?.set ?? []),
+      claims: counted > 0 && !mayHold && !loop,
       endedMs: loop ? view.wallMs : null,
     })
   }
   const named = new Set([...wanted.map(one => one.topic), ...plans.map(plan => plan.destination)])
   for (const [topic, ours] of view.ours) {
-    if (!named.has(topic) && ours.endedMs === null) wanted.push({ ...ours, endedMs: view.wallMs })
+    if (!named.has(topic) && ours.endedMs === null) wanted.push({ ...ours, claims: false, endedMs: view.wallMs })
   }
   return wanted.filter(one => {
     const ours = view.ours?.get(one.topic)
@@ -105,7 +119,7 @@ function topicsToMake(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): Mirro
   const create: (MirrorAction & { do: 'createTopic' })['topics'] = []
   const grow: (MirrorAction & { do: 'growTopic' })['topics'] = []
   for (const { topic, destination, target, partitions, refused } of plans) {
-    if (refused || !isGuarded(view, topic) || view.absent.has(topic)) continue
+    if (refused || !isOurTurn(view, topic) || view.absent.has(topic)) continue
     const count = Math.max(...partitions.map(p => p.partition)) + 1
     if (target === null) {
       const source = view.configs.source.get(topic)
@@ -122,11 +136,16 @@ function topicsToMake(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): Mirro
   return actions
 }
 
-/** Nothing is made at the destination before the loop check of the topic has passed (M-21). */
+/** Our claim is written down: what we see at the source now is newer than it (M-21). */
 function isGuarded(view: Looked, topic: string): boolean {
   if (view.ours === null) return true
   const ours = oursOf(view, topic)
   return ours !== null && ours.endedMs === null
+}
+
+/** Nothing is made at the destination before the loop check of the topic has passed (M-21). */
+function isOurTurn(view: Looked, topic: string): boolean {
+  return isGuarded(view, topic) && !oursOf(view, topic)?.claims && rivalOf(view, topic) === null
 }
 
 /** All first ones together, also those whose topic is not at the destination yet: a later one would be no first. */
@@ -169,7 +188,7 @@ function entriesToCommitAgain(view: Looked, plans: TopicPlan[]): Entry[] {
 
 function changesOf(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): ConfigChange[] {
   return plans.flatMap(plan => {
-    if (plan.refused || !isGuarded(view, plan.topic) || view.aside.has(asideKey('syncConfigs', plan.destination)))
+    if (plan.refused || !isOurTurn(view, plan.topic) || view.aside.has(asideKey('syncConfigs', plan.destination)))
       return []
     const change = changeOf(spec, view, plan, oursOf(view, plan.topic)?.set ?? [])
     if (change === null || (Object.keys(change.set).length === 0 && change.unset.length === 0)) return []

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fault } from '../../../engine/errors.ts'
 import { asideKey } from '../../../engine/flow/contract.ts'
-import { firstStartsMax } from '../../../engine/limits.ts'
+import { firstStartsMax, rivalWaitMs } from '../../../engine/limits.ts'
 import { type PartitionPlan, planTopics } from '../../../engine/mirror/decide/planTopics.ts'
-import { back, ours, specOf, type ViewOf, viewOf } from './viewOf.ts'
+import { back, ours, seenAtMs, specOf, type ViewOf, viewOf } from './viewOf.ts'
 
 const t = (partitions = 1, more: Partial<NonNullable<ViewOf['source']>[number]> = {}) => [
   { topic: 't', partitions, ...more },
@@ -29,6 +29,11 @@ type Row = {
   hint?: RegExp
 }
 
+const asked: ViewOf = {
+  ...{ source: t(), destination: t(), ours: guarded, offsets: [offset()], upstream: [back('t', { parts: 0 })] },
+}
+const rival = (forMs: number): NonNullable<ViewOf['rivals']> =>
+  new Map([['t', { flow: 'back', sinceMs: seenAtMs - forMs }]])
 const table: Row[] = [
   {
     says: 'a name that cannot be used refuses the whole topic',
@@ -74,6 +79,27 @@ const table: Row[] = [
     says: 'the loop guard of another source topic is none',
     of: { source: t(), destination: t(), ours: [ours('t', { src: 'u' })], offsets: [offset()] },
     gives: [['waiting', 'destination-missing', false]],
+  },
+  {
+    says: 'it waits for a loop guard that only asks',
+    of: { source: t(), destination: t(), ours: [ours('t', { parts: 1, claims: true })], offsets: [offset()] },
+    gives: [['waiting', 'destination-missing', false]],
+  },
+  {
+    says: 'a flow back that has to give way is waited for',
+    of: { ...asked, rivals: rival(rivalWaitMs - 1) },
+    gives: [['waiting', 'mirror-loop', false]],
+    message: /^t: flow back asks to copy it the other way round/,
+  },
+  {
+    says: 'where it runs nothing waits for a flow back that has to give way',
+    of: { ...asked, rivals: rival(0), owned: ['t/0'] },
+    gives: [['ready']],
+  },
+  {
+    says: 'a flow back that does nothing is not waited for without end',
+    of: { ...asked, rivals: rival(rivalWaitMs) },
+    gives: [['ready']],
   },
   {
     says: 'why the loop guard cannot be written is said',

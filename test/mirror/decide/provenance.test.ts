@@ -21,6 +21,7 @@ const clicks: Provenance = {
   via: ['A', '5L6g3nShT-eMCtK--X86sw'],
   parts: 12,
   set: ['retention.ms'],
+  claims: false,
   endedMs: null,
 }
 const bytes = (text: string) => Buffer.from(text)
@@ -32,6 +33,7 @@ test('provenance is written byte for byte in one order of keys', () => {
     '{"v":1,"flow":"clicks","src":"clicks","t":"MkU3OEVBNTcwNTJENDM2Qg","from":"5L6g3nShT-eMCtK--X86sw",' +
     '"via":["A","5L6g3nShT-eMCtK--X86sw"],"parts":12,"set":["retention.ms"]'
   assert.equal(provenanceText(clicks), `${text}}`)
+  assert.equal(provenanceText({ ...clicks, claims: true }), `${text},"claims":true}`)
   assert.equal(provenanceText({ ...clicks, endedMs: 1_700_000_000_000 }), `${text},"ended":1700000000000}`)
 })
 
@@ -45,6 +47,7 @@ const provenances = fc.record<Provenance>(
     via: fc.array(fc.string()),
     parts: fc.nat(),
     set: fc.array(fc.string()),
+    claims: fc.boolean(),
     endedMs: fc.option(fc.maxSafeNat()),
   },
   { noNullPrototype: true },
@@ -68,6 +71,7 @@ test('provenance is the same when its record is the same', () => {
     { set: [] },
     { endedMs: 0 },
     { sourceId: '' },
+    { claims: true },
   ]
   for (const other of others) assert.ok(!sameProvenance(clicks, { ...clicks, ...other }), JSON.stringify(other))
 })
@@ -109,8 +113,10 @@ describe('the loop guard', () => {
     return { ...clicks, flow: `from-${from}`, topic: 't', src: 't', from, via, parts: 3, ...more }
   }
   const check = (upstream: Provenance[], more: Partial<Parameters<typeof loopCheck>[0]> = {}) =>
-    loopCheck({ destinationId: 'A', sourceId: 'B', topic: 't', destination: 't', ours: null, upstream, ...more })
-  const free = { loop: false }
+    loopCheck({ ...of, ours: null, isRunning: false, upstream, ...more })
+  const of = { destinationId: 'A', sourceId: 'B', topic: 't', destination: 't' }
+  const free = { loop: false, rival: null }
+  const before = (flow: string) => ({ loop: false, rival: { flow } })
 
   it('lets a topic pass that nobody has brought to the source', () => {
     assert.deepEqual(check([]), free)
@@ -135,13 +141,23 @@ describe('the loop guard', () => {
     assert.equal(check([record('A', ['A'], { endedMs: 1 }), record('C', ['A', 'C'])]).loop, true)
   })
 
-  it('of two flows that find each other, the one that has copied stays', () => {
-    const ours = (parts: number) => record('B', ['B'], { parts })
-    const theirs = (parts: number) => [record('A', ['A'], { parts })]
-    assert.deepEqual(check(theirs(0), { ours: ours(1) }), free)
+  it('of two flows that find each other, the one that holds the topic stays', () => {
+    const ours = (parts: number, more: Partial<Provenance> = {}) => record('B', ['B'], { parts, ...more })
+    const theirs = (parts: number, more: Partial<Provenance> = {}) => [record('A', ['A'], { parts, ...more })]
+    assert.deepEqual(check(theirs(0), { ours: ours(1) }), before('from-A'))
+    assert.deepEqual(check(theirs(1, { claims: true }), { ours: ours(1) }), before('from-A'))
     assert.equal(check(theirs(1), { ours: ours(0) }).loop, true)
-    assert.equal(check(theirs(1), { ours: ours(1) }).loop, true)
+    assert.equal(check(theirs(1), { ours: ours(1, { claims: true }) }).loop, true)
     assert.equal(check(theirs(1), { ours: null }).loop, true)
+    // One that runs has not written yet that it holds it.
+    assert.deepEqual(check(theirs(0), { ours: ours(0), isRunning: true }), before('from-A'))
+    assert.equal(check(theirs(1), { ours: ours(0), isRunning: true }).loop, true)
+  })
+
+  it('of two flows that both hold the topic, the one with the smaller source stays', () => {
+    const [fromA, fromB] = ['A', 'B'].map(from => record(from, [from])) as [Provenance, Provenance]
+    assert.equal(check([fromA], { ours: fromB }).loop, true)
+    assert.deepEqual(check([fromB], { destinationId: 'B', sourceId: 'A', ours: fromA }), before('from-B'))
   })
 
   it('of two flows that find each other and have not copied, the one with the smaller source stays', () => {
@@ -149,7 +165,7 @@ describe('the loop guard', () => {
     assert.equal(check([fromA], { ours: fromB }).loop, true)
     assert.equal(check([fromA], { ours: null }).loop, true)
     const other = { destinationId: 'B', sourceId: 'A' }
-    assert.deepEqual(check([fromB], { ...other, ours: fromA }), free)
+    assert.deepEqual(check([fromB], { ...other, ours: fromA }), before('from-B'))
   })
 
   it('stops one whose copy has another name than what comes back, also when neither has copied', () => {
@@ -160,8 +176,8 @@ describe('the loop guard', () => {
   })
 
   it('of a circle of three clusters, stops the flow that comes last', () => {
-    const ab = record('A', viaOf('A', 't', []))
-    const bc = record('B', viaOf('B', 't', [ab]))
+    const ab = record('A', viaOf({ sourceId: 'A', destinationId: 'B' }, 't', []))
+    const bc = record('B', viaOf({ sourceId: 'B', destinationId: 'C' }, 't', [ab]))
     assert.deepEqual(bc.via, ['A', 'B'])
     const last = check([bc], { sourceId: 'C', destinationId: 'A' })
     assert.deepEqual(last, { loop: true, via: ['A', 'B'], flow: 'from-B' })
@@ -169,28 +185,34 @@ describe('the loop guard', () => {
     assert.deepEqual(check([], { sourceId: 'A', destinationId: 'B', ours: ab }), free)
   })
 
-  it('of any circle stops one flow at least, and not all unless all have copied', () => {
+  it('of any circle stops one flow at least, and not all', () => {
     const circle = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 6 })
     fc.assert(
-      fc.property(circle, fc.infiniteStream(fc.nat({ max: 1 })), (ids, parts) => {
-        const flows = ids.map(id => record(id, ids, { parts: parts.next().value ?? 0 }))
+      fc.property(circle, fc.infiniteStream(fc.tuple(fc.nat({ max: 1 }), fc.boolean())), (ids, kinds) => {
+        const flows = ids.map(id => {
+          const [parts, claims] = kinds.next().value ?? [0, false]
+          return record(id, ids, { parts, claims })
+        })
         const stopped = flows.map((ours, i) => {
           const before = flows.at(i - 1) as Provenance
           const destinationId = ids[(i + 1) % ids.length] as string
           const names = { topic: 't', destination: 't' }
-          return loopCheck({ destinationId, sourceId: ours.from, ...names, ours, upstream: [before] }).loop
+          const own = { ours, isRunning: false }
+          return loopCheck({ destinationId, sourceId: ours.from, ...names, ...own, upstream: [before] }).loop
         })
         assert.ok(stopped.includes(true))
-        if (flows.some(flow => flow.parts === 0)) assert.ok(stopped.includes(false))
+        assert.ok(stopped.includes(false))
       }),
     )
   })
 })
 
-test('via is all that the topic came through, then the source, each once', () => {
+test('via is all that the topic came through but the destination, then the source, each once', () => {
   const of = (via: string[], more: Partial<Provenance> = {}) => ({ ...clicks, topic: 't', via, ...more })
-  assert.deepEqual(viaOf('S', 't', []), ['S'])
-  assert.deepEqual(viaOf('S', 't', [of(['A', 'B']), of(['B', 'C'])]), ['A', 'B', 'C', 'S'])
-  assert.deepEqual(viaOf('S', 't', [of(['S', 'B'])]), ['B', 'S'])
-  assert.deepEqual(viaOf('S', 't', [of(['A'], { topic: 'u' }), of(['B'], { endedMs: 1 })]), ['S'])
+  const via = (upstream: Provenance[]) => viaOf({ sourceId: 'S', destinationId: 'D' }, 't', upstream)
+  assert.deepEqual(via([]), ['S'])
+  assert.deepEqual(via([of(['A', 'B']), of(['B', 'C'])]), ['A', 'B', 'C', 'S'])
+  assert.deepEqual(via([of(['S', 'B'])]), ['B', 'S'])
+  assert.deepEqual(via([of(['A', 'D'])]), ['A', 'S'])
+  assert.deepEqual(via([of(['A'], { topic: 'u' }), of(['B'], { endedMs: 1 })]), ['S'])
 })

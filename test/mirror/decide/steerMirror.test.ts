@@ -133,8 +133,8 @@ const provenance: ProvenanceRow[] = [
   },
   {
     says: 'of a topic whose records have come round since, it ends',
-    of: { ...topic, ours: [ours('t', { parts: 1 })], upstream: [back('t')], offsets: [offset(0)] },
-    records: [ours('t', { parts: 1, via: ['west-id', 'east-id'], endedMs: wallMs })],
+    of: { ...topic, ours: guarded, upstream: [back('t')], offsets: [offset(0)] },
+    records: [ours('t', { parts: 1, endedMs: wallMs })],
   },
   {
     says: 'an ended one stays as it is while the records come round',
@@ -197,6 +197,27 @@ const provenance: ProvenanceRow[] = [
     records: [ours('t', { parts: 2 })],
   },
 ]
+
+test('provenance: one that goes on with what it had copied asks first, and holds it when nobody is in its way', () => {
+  const of = { ...topic, offsets: [offset(0)] }
+  const written = (more: ViewOf) => actionOf(steer({ ...of, ...more }), 'provenance').records
+  const ended = written({ ours: [ours('t', { parts: 1, endedMs: 5 })] })
+  assert.deepEqual(ended, [ours('t', { parts: 1, claims: true })])
+  const rivals = new Map([['t', { flow: 'back', sinceMs: seenAtMs }]])
+  assert.deepEqual(steer({ ...of, ours: ended, upstream: [back('t', { claims: true })], rivals }), [])
+  assert.deepEqual(written({ ours: ended }), [ours('t', { parts: 1 })])
+  // Offsets that are older than the guard are a copy too; and the first one does not hold it while somebody is in its way.
+  assert.deepEqual(written({}), ended)
+  const begun = { ours: [ours('t')], upstream: [back('t', { parts: 0 })], rivals }
+  assert.deepEqual(written(begun), ended)
+})
+
+test('nothing is made at the destination while a flow back that has to give way is waited for', () => {
+  const of = { source: t(), configs: { source: { t: [] } }, ours: guarded, upstream: [back('t', { parts: 0 })] }
+  const rivals = new Map([['t', { flow: 'back', sinceMs: seenAtMs }]])
+  assert.deepEqual(wordsOf(steer({ ...of, rivals })), [])
+  assert.deepEqual(wordsOf(steer(of)), ['createTopic'])
+})
 
 for (const { says, of, spec, records } of provenance) {
   test(`provenance: ${says}`, () => {

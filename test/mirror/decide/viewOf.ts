@@ -22,6 +22,7 @@ export type ViewOf = {
   /** Null: no loop guard. */
   ours?: Provenance[] | null
   upstream?: Provenance[]
+  rivals?: MirrorView['rivals']
   absent?: Record<string, number>
   configs?: { source?: Record<string, TopicConfig[]>; destination?: Record<string, TopicConfig[]> }
   owned?: string[]
@@ -58,6 +59,7 @@ export function viewOf(of: ViewOf): MirrorView {
     ),
     ours: of.ours === null ? null : new Map((of.ours ?? []).map(one => [one.topic, one])),
     upstream: of.upstream ?? [],
+    rivals: of.rivals ?? new Map(),
     read: null,
     configs: {
       atMs: seenAtMs,
@@ -77,7 +79,18 @@ export function viewOf(of: ViewOf): MirrorView {
 /** What the flow has written down of a topic. */
 export function ours(topic: string, more: Partial<Provenance> = {}): Provenance {
   const via = { from: 'east-id', via: ['east-id'] }
-  return { flow: 'flow', topic, src: topic, sourceId: `${topic}-id`, ...via, parts: 0, set: [], endedMs: null, ...more }
+  return {
+    flow: 'flow',
+    topic,
+    src: topic,
+    sourceId: `${topic}-id`,
+    ...via,
+    parts: 0,
+    set: [],
+    claims: false,
+    endedMs: null,
+    ...more,
+  }
 }
 
 /** What the flow `back` from the destination has written down at the source: its records came from there. */
