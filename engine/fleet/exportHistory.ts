@@ -1,22 +1,21 @@
+import { stateHistoryMax } from '../limits.ts'
 import type { ObjectStore } from '../ports/store.ts'
 
 const prefix = 'fleet/history/'
 
 /**
- * Former exports as `fleet/history/state-<atMs>-<epoch>.json`, the newest `max` of them (C-104); 0: none, the store
- * keeps versions by itself. What else lies there is left alone.
+ * Keeps an export that is about to be replaced, as `fleet/history/state-<atMs>-<epoch>.json`, and the newest of those
+ * before it (C-104). What else lies there is left alone.
  */
 export async function keepFormer(
   store: ObjectStore,
-  former: { text: string; atMs: number; epoch: number },
-  max: number,
+  text: string,
+  { atMs, epoch }: { atMs: number; epoch: number },
 ): Promise<void> {
-  if (max === 0) return
   const found = await formerIn(store)
   // The oldest goes first: on a full disk it makes the room.
-  for (const key of found.slice(0, Math.max(0, found.length - (max - 1)))) await store.delete(key)
-  const key = `${prefix}state-${former.atMs}-${former.epoch}.json`
-  await store.put(key, Buffer.from(former.text), { ifNoneMatch: '*' })
+  for (const key of found.slice(0, Math.max(0, found.length - (stateHistoryMax - 1)))) await store.delete(key)
+  await store.put(`${prefix}state-${atMs}-${epoch}.json`, Buffer.from(text), { ifNoneMatch: '*' })
 }
 
 /** Oldest first. */

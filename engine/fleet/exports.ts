@@ -25,11 +25,14 @@ export type Exports = {
 type Stored = { tag: string; text: string; state: StateExport }
 
 /**
- * `historyMax`: how many former ones are kept as `fleet/history/state-<atMs>-<epoch>.json`; 0 where the store keeps
- * versions by itself.
+ * `keepsVersions`: the store keeps former ones by itself, as a bucket may; else the last are kept beside it, as
+ * `fleet/history/state-<atMs>-<epoch>.json`.
  */
-export function stateExports(store: ObjectStore, how: { clock: Pick<Clock, 'wallMs'>; historyMax: number }): Exports {
-  const { clock, historyMax } = how
+export function stateExports(
+  store: ObjectStore,
+  how: { clock: Pick<Clock, 'wallMs'>; keepsVersions: boolean },
+): Exports {
+  const { clock, keepsVersions } = how
   /** Undefined: not looked yet. */
   let last: Stored | null | undefined
   /** A write of ours that was not answered: it may be there. */
@@ -85,8 +88,7 @@ export function stateExports(store: ObjectStore, how: { clock: Pick<Clock, 'wall
         // It only grows, also when the clock is set back: the names in the history stay in order.
         const atMs = Math.max(clock.wallMs(), (last?.state.atMs ?? 0) + 1)
         const next = checked(writeExport({ ...wished, atMs, rest: last?.state.rest ?? new Map() }))
-        if (last)
-          await keepFormer(store, { text: last.text, atMs: last.state.atMs, epoch: last.state.epoch }, historyMax)
+        if (last && !keepsVersions) await keepFormer(store, last.text, last.state)
         if (await put(next)) return
         await lookAgain(wished.epoch)
       }

@@ -7,11 +7,11 @@ import type { ObjectStore } from '../../engine/ports/store.ts'
 import { fakeStore } from '../fakes/store.ts'
 
 const key = 'fleet/state.json'
-function fresh(historyMax = 10) {
+function fresh(keepsVersions = false) {
   let wallMs = 1_790_240_400_000
   const clock = { wallMs: () => wallMs }
   const store = fakeStore(clock)
-  const other = () => stateExports(store, { clock, historyMax })
+  const other = () => stateExports(store, { clock, keepsVersions })
   const text = () => store.objects.get(key)?.toString() ?? null
   const setWall = (ms: number) => {
     wallMs = ms
@@ -62,7 +62,7 @@ test('C-104: the last ten stay as history, in the order of their times, also whe
 })
 
 test('where the store keeps versions there is no history of ours', async () => {
-  const { store, exports } = fresh(0)
+  const { store, exports } = fresh(true)
   await exports.write(wished(1))
   await exports.write(wished(2))
   assert.deepEqual([...store.objects.keys()], [key])
@@ -132,7 +132,7 @@ test('a lost answer with the store away after it is told as away, and the next w
       return store.get(...asked)
     },
   }
-  const exports = stateExports(flaky, { clock: { wallMs }, historyMax: 10 })
+  const exports = stateExports(flaky, { clock: { wallMs }, keepsVersions: false })
   await exports.write(wished(1, 'a'))
   store.loseNextAnswer(/state\.json$/)
   isAway = true

@@ -23,7 +23,7 @@ const set = (path: string, data: string, version: number | null = null): Op => (
 
 /** A process that starts with an empty memory over a store. */
 function started(store: ObjectStore) {
-  const exports = stateExports(store, { clock, historyMax: 10 })
+  const exports = stateExports(store, { clock, keepsVersions: false })
   const tree = memoryTree()
   let sessions = 0
   const open = () => remembering(memoryCoordinator(tree, { session: `s${++sessions}`, timeoutMs: 10_000 }), exports)
@@ -39,7 +39,7 @@ function fresh() {
 let sessions = 0
 coordinatorContract('the contract of a coordinator holds in a memory that a store remembers', async () => {
   const tree = memoryTree()
-  const exports = stateExports(fakeStore(clock), { clock, historyMax: 10 })
+  const exports = stateExports(fakeStore(clock), { clock, keepsVersions: false })
   return {
     open: async () => remembering(memoryCoordinator(tree, { session: `m${++sessions}`, timeoutMs: 10_000 }), exports),
     dispose: async () => {},
