@@ -255,6 +255,37 @@ export const heldErrorsMax = 50
 /** Of a document that cannot be read, in a message. */
 export const stateShownCharactersMax = 80
 
+// Reconciliation (COORDINATION §4, §5)
+export const roundEveryMs = 100
+/** All is read again so often, whatever hints were lost. */
+export const rereadMs = 10_000
+/** Units of one write, in bytes and in operations: a packet has at most 1 MiB (C-33). */
+export const writeBytesMax = 512 * 1024
+export const writeOpsMax = 200
+/** Workers that register within so long of each other are planned at once; one alone waits no longer than this (C-52). */
+export const freshTogetherMs = 2_000
+export const freshAloneMs = 10_000
+/** Loads are looked at for balance so often, and so long after a worker has become ready (C-55). */
+export const balanceEveryMs = 10_000
+export const balanceReadyMs = 2_000
+/** A leader that found a fleet at work makes no voluntary move for so long (C-25). */
+export const officeQuietMs = 30_000
+/** A worker that does not let a unit go: named, and ejected (C-47). */
+export const withdrawMs = 30_000
+export const withdrawEjectMs = 60_000
+export const stopDeadlineMs = 120_000
+/** A wished move stands for so long after it was done (C-39). */
+export const wishKeptMs = 10 * 60_000
+export const drainTimeoutMs = 10 * 60_000
+/** What is left of a process that is gone (C-36). */
+export const garbageMs = 60 * 60_000
+/** An id that was ejected or expired so often within so long is sent away, for longer each time (C-52). */
+export const quarantineStrikes = 3
+export const quarantineWindowMs = 600_000
+export const quarantineFirstMs = 5 * 60_000
+export const quarantineLastMs = 60 * 60_000
+export const quarantineForgivenMs = 60 * 60_000
+
 // Supervisor (CLOUD D-86)
 /** A child that ran for so long was well: when it ends it is started anew soon, as after its first end. */
 export const supervisedWellMs = 60_000
@@ -305,3 +336,11 @@ export const bodyPathsMax = 50
 export const bodyDepthMax = 100
 /** Names of units in one answer; more are counted. */
 export const unitsShownMax = 100
+
+// Tasks (CLOUD D-15)
+/** Less would leave nothing beside the reserve of a stop. */
+export const stopTimeoutSecondsMin = 10
+/** As long as Fargate waits at most. */
+export const stopTimeoutSecondsMax = 120
+/** Of a supervisor: its controllers stop, then its workers, each within its own stop time-out. */
+export const supervisorStopMs = 2 * stopTimeoutMs + stopReserveMs

@@ -1,4 +1,5 @@
 import { after, before, describe } from 'node:test'
+import { Secret } from '../../engine/flow/secret.ts'
 import { want } from '../../rig/part.ts'
 import { type RigSet, rig } from '../../rig/set.ts'
 import { zookeeper } from '../../rig/zookeeper.ts'
@@ -25,6 +26,8 @@ describe('the coordinator on ZooKeeper', live, () => {
   )
 
   coordinatorContract('COORDINATION 8: the contract of a coordinator holds on ZooKeeper with auth', () =>
-    proxiedSessions(rooted(), { auth: { user: 'fleet', password: 'pass:word' } }),
+    proxiedSessions(rooted(), {
+      auth: { user: 'fleet', password: new Secret('pass:word', { name: 'auth', generation: 1 }) },
+    }),
   )
 })

@@ -5,7 +5,7 @@ import type { Login } from './line.ts'
 /** The access list of every node of ours: everything for our login, nothing for others; without one it is open (C-35). */
 export function accessFor(login: Login | null): ACL[] {
   if (!login) return ACL.OPEN_ACL_UNSAFE
-  const digest = createHash('sha1').update(`${login.user}:${login.password}`).digest('base64')
+  const digest = createHash('sha1').update(`${login.user}:${login.password.reveal()}`).digest('base64')
   return [new ACL(Permission.ALL, new Id('digest', `${login.user}:${digest}`))]
 }
 

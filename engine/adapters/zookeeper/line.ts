@@ -1,5 +1,6 @@
 import { type Client, type ConnectionManager, createClient } from 'node-zookeeper-client'
 import type { Fault } from '../../errors.ts'
+import type { Secret } from '../../flow/secret.ts'
 import { coordinationCloseMs, coordinationStaleShare } from '../../limits.ts'
 import type { Chance, Clock } from '../../ports/clock.ts'
 import type { Server } from './decide/connectString.ts'
@@ -9,7 +10,7 @@ import { mendExceptions } from './exceptions.ts'
 import { frameReader } from './frames.ts'
 import { gate } from './gate.ts'
 
-export type Login = { user: string; password: string }
+export type Login = { user: string; password: Secret<string> }
 
 /** The library's client of one session, mended: see the table of COORDINATION §7. */
 export type Line = {
@@ -106,7 +107,7 @@ type Parts = {
 }
 
 function bytesOf(login: Login): Buffer {
-  return Buffer.from(`${login.user}:${login.password}`)
+  return Buffer.from(`${login.user}:${login.password.reveal()}`)
 }
 
 /** What is still to be sent must not arrive later: the session may by then be on another server. */
