@@ -1,0 +1,136 @@
+import { type Fault, faultOf, MillraceError } from '../errors.ts'
+import { joinChunks, readChunk } from '../fleet/decide/documents/chunks.ts'
+import { type FlowDoc, readFlow } from '../fleet/decide/documents/flow.ts'
+import { type HeldDoc, readHeld } from '../fleet/decide/documents/held.ts'
+import { chunkName, paths } from '../fleet/decide/documents/paths.ts'
+import { noWishes, readWishes, type WishesDoc } from '../fleet/decide/documents/wishes.ts'
+import { readWorker, type WorkerDoc } from '../fleet/decide/documents/worker.ts'
+import type { Units } from '../fleet/decide/units.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Coordinator, Node } from '../ports/coordinator.ts'
+
+export type Tagged<T> = { tag: string; doc: T }
+export type Found<T> = Tagged<T> | { tag: string; fault: Fault }
+
+/** What one request reads of the documents. */
+export type Seen = {
+  /** Null: there is none. Throws what is wrong with it. */
+  flow(name: string): Promise<Tagged<FlowDoc> | null>
+  flows(): Promise<ReadonlyMap<string, Found<FlowDoc>>>
+  /** `tag` null: it is not there, and `noWishes` stands. */
+  wishes(): Promise<{ tag: string | null; doc: WishesDoc }>
+  workers(): Promise<ReadonlyMap<string, Found<WorkerDoc>>>
+  /** With the units of its chunks. */
+  helds(): Promise<ReadonlyMap<string, Found<HeldDoc>>>
+  read(path: string): Promise<Node | null>
+  children(path: string): Promise<string[]>
+  /** As of when the answer is true: of the oldest thing read. */
+  asOfMs(): number
+}
+
+/** Reads that are answered from memory while the coordination service is away (C-101). */
+export type Views = { begin(): Seen }
+
+type Remembered<T> = { value: T; atMs: number }
+
+export function startViews(how: { coordinator(): Coordinator; clock: Clock }): Views {
+  const nodes = new Map<string, Remembered<Node | null>>()
+  const lists = new Map<string, Remembered<string[]>>()
+
+  async function either<T>(
+    memory: Map<string, Remembered<T>>,
+    path: string,
+    ask: () => Promise<T>,
+  ): Promise<Remembered<T>> {
+    const atMs = how.clock.wallMs()
+    try {
+      const found = { value: await ask(), atMs }
+      memory.set(path, found)
+      return found
+    } catch (error) {
+      const known = isAway(error) ? memory.get(path) : undefined
+      if (known) return known
+      throw error
+    }
+  }
+
+  /** What is not listed any more is not remembered. */
+  function forget(parent: string, names: readonly string[]): void {
+    const there = new Set(names.map(name => `${parent}/${name}`))
+    for (const path of nodes.keys()) if (path.startsWith(`${parent}/`) && !there.has(path)) nodes.delete(path)
+  }
+
+  function begin(): Seen {
+    let asOfMs = how.clock.wallMs()
+    const note = <T>({ value, atMs }: Remembered<T>): T => {
+      asOfMs = Math.min(asOfMs, atMs)
+      return value
+    }
+    const read = async (path: string) => note(await either(nodes, path, () => how.coordinator().read(path)))
+    const children = async (path: string) => {
+      const names = note(await either(lists, path, () => how.coordinator().children(path))).toSorted()
+      forget(path, names)
+      return names
+    }
+    return seenOf({ read, children, asOfMs: () => asOfMs })
+  }
+  return { begin }
+}
+
+function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>): Seen {
+  async function all<T>(parent: string, read: (text: string, path: string) => Promise<T> | T) {
+    const found = await Promise.all(
+      (await of.children(parent)).map(async (name): Promise<[string, Found<T>] | null> => {
+        const path = `${parent}/${name}`
+        const node = await of.read(path)
+        if (node === null) return null
+        try {
+          return [name, { tag: node.tag, doc: await read(node.data, path) }]
+        } catch (error) {
+          if (!(error instanceof MillraceError) || !error.code.startsWith('state-')) throw error
+          return [name, { tag: node.tag, fault: faultOf(error, error.code) }]
+        }
+      }),
+    )
+    return new Map(found.filter(one => one !== null))
+  }
+  return {
+    ...of,
+    async flow(name) {
+      const node = await of.read(paths.flow(name))
+      return node && { tag: node.tag, doc: readFlow(node.data, paths.flow(name)) }
+    },
+    flows: () => all(paths.flows, readFlow),
+    async wishes() {
+      const node = await of.read(paths.wishes)
+      return node ? { tag: node.tag, doc: readWishes(node.data, paths.wishes) } : { tag: null, doc: noWishes }
+    },
+    workers: () => all(paths.workers, readWorker),
+    helds: () =>
+      all(paths.helds, async (text, path) => {
+        const held = readHeld(text, path)
+        return { ...held, units: await unitsOf(of, path, held) }
+      }),
+  }
+}
+
+/** A document with units, in one piece or in chunks (C-32): one that is just being replaced shows what is there of it. */
+export async function unitsOf(
+  from: Pick<Seen, 'read'>,
+  path: string,
+  head: { epoch: number; generation: number; chunks: number; units: Units },
+): Promise<Units> {
+  if (head.chunks === 0) return head.units
+  const chunks = await Promise.all(
+    Array.from({ length: head.chunks }, async (_, k) => {
+      const at = `${path}/${chunkName(head, k)}`
+      const node = await from.read(at)
+      return node ? readChunk(node.data, at) : new Map()
+    }),
+  )
+  return joinChunks(chunks)
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof MillraceError && ['coordination-unreachable', 'session-lost'].includes(error.code)
+}
