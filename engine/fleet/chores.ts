@@ -25,6 +25,8 @@ export type Chores = {
   /** Steer again now: a unit has ended. */
   steer(): void
   view(): View<unknown> | null
+  /** Units under whose names an action is writing now: none of them may begin (C-95). */
+  busy(): ReadonlySet<string>
 }
 
 type Steered = {
@@ -44,7 +46,7 @@ export function startChores(how: Steered): Chores {
   const { kind, ctx } = how
   const { clock, signal, chance } = ctx
   const aside = asideList(chance)
-  const repeats = repeatsOf(chance)
+  const doer = doerOf(how, aside)
   const decider = deciderOf(ctx)
   let look: { found: unknown } | null = null
   let wake = new AbortController()
@@ -88,10 +90,9 @@ export function startChores(how: Steered): Chores {
     // What has just begun is owned now, and no action may be under its name (C-95).
     const now = viewOf(look?.found, how, aside)
     const steered = decider.ask('steer', () => kind.steer(how.spec(), now))
-    const action = steered?.said.find(one => aside.isDue(one.do, now.nowMs) && repeats.isDue(one, now.nowMs))
-    if (action === undefined) return false
-    if (await perform(action, now, how, aside)) repeats.done(action, clock.nowMs())
-    return true
+    const action = steered?.said.find(one => doer.mayBegin(one, now))
+    if (action) await doer.begin(action, now)
+    return action !== undefined
   }
 
   async function rounds(): Promise<void> {
@@ -114,13 +115,45 @@ export function startChores(how: Steered): Chores {
     done: rounds(),
     again() {
       aside.clear()
-      repeats.clear()
+      doer.again()
       decider.again()
       lookNow = true
       wake.abort()
     },
     steer: () => wake.abort(),
     view,
+    busy: doer.busy,
+  }
+}
+
+type Doer = {
+  /** It does not wait for its next try, and all units it names are free (C-95). */
+  mayBegin(action: Action, view: View<unknown>): boolean
+  /** Until it is done or set aside. */
+  begin(action: Action, view: View<unknown>): Promise<void>
+  busy(): ReadonlySet<string>
+  /** What waits because it had no effect may begin at once. */
+  again(): void
+}
+
+function doerOf(how: Steered, aside: Aside): Doer {
+  const { clock, chance, signal } = how.ctx
+  const repeats = repeatsOf(chance)
+  const none: ReadonlySet<string> = new Set()
+  let busy = none
+  return {
+    mayBegin: (action, { nowMs, owned }) =>
+      aside.isDue(action.do, nowMs) &&
+      repeats.isDue(action, nowMs) &&
+      !(action.units ?? []).some(unit => owned.has(unit)),
+    async begin(action, view) {
+      busy = new Set(action.units)
+      if (await perform(action, view, how, aside)) repeats.done(action, clock.nowMs())
+      // Cut short by the end of these chores it may still be under way: then they give nothing any more.
+      if (!signal.aborted) busy = none
+    },
+    busy: () => busy,
+    again: repeats.clear,
   }
 }
 

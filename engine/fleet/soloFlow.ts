@@ -120,7 +120,10 @@ function startSides(
   const runner = startRunner({ worker, clock, chance, stop, abort, retry: !untilEnd, changed, fatal })
   const seen = (view: View<unknown>, units: readonly UnitPlan[]) => {
     const { spec } = state.plan
-    runner.set(units.filter(({ unit }) => !paused(overlay(), unit)))
+    const [owned, busy] = [runner.owned(), chores.busy()]
+    // Under the names of some an action may be writing (C-95): what runs stays, and no other begins.
+    const mayRun = (unit: string) => !paused(overlay(), unit) && (owned.has(unit) || !busy.has(unit))
+    runner.set(units.filter(({ unit }) => mayRun(unit)))
     const isOver = untilEnd && kind.pending(spec, view) === 0 && units.every(({ unit }) => runner.over(unit))
     if (isOver) state.over.resolve()
   }

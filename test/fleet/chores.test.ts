@@ -91,6 +91,61 @@ test('units that the view has started are owned when it is steered by it', async
   assert.deepEqual(steered, [['t/0']])
 })
 
+test('an action that names units begins when all of them are free, and is passed over until then', async () => {
+  const done: string[] = []
+  const { clock, owned, chores } = started(fake => {
+    const todo = [{ do: 'starts', units: ['t/0', 't/1'] }, { do: 'other' }]
+    fake.steer = () => [...todo]
+    fake.perform = async action => {
+      done.push(action.do)
+      todo.splice(
+        todo.findIndex(one => one.do === action.do),
+        1,
+      )
+      return []
+    }
+  })
+  owned.add('t/1')
+  await clock.advance(5_000)
+  assert.deepEqual(done, ['other'])
+  owned.delete('t/1')
+  chores.steer()
+  await clock.settle()
+  assert.deepEqual(done, ['other', 'starts'])
+})
+
+test('while an action runs the units that it names are busy, whether it passes or fails', async () => {
+  let open = Promise.withResolvers<never[]>()
+  const { clock, fake, chores } = started(fake => {
+    fake.steer = () => [{ do: 'starts', units: ['t/0', 't/1'] }]
+    fake.perform = () => open.promise
+  })
+  const busy = () => [...chores.busy()]
+  assert.deepEqual(busy(), [])
+  await clock.settle()
+  assert.deepEqual(busy(), ['t/0', 't/1'])
+  open.reject(transient())
+  await clock.settle()
+  assert.deepEqual(busy(), [])
+  open = Promise.withResolvers()
+  await clock.until(() => busy().length === 2)
+  fake.steer = () => []
+  open.resolve([])
+  await clock.settle()
+  assert.deepEqual(busy(), [])
+})
+
+test('an action that is cut short by the end leaves its units busy: it may still be under way', async () => {
+  const { clock, stop, chores } = started(fake => {
+    fake.steer = () => [{ do: 'starts', units: ['t/0'] }]
+    fake.perform = () => new Promise(() => {})
+  })
+  await clock.settle()
+  stop.abort()
+  await chores.done
+  assert.deepEqual([...chores.busy()], ['t/0'])
+})
+
 test('an action that fails is set aside and the next goes on; it is tried again when it is due, each time later', async () => {
   const tries: [string, number][] = []
   const { clock, fake, events } = started(fake => {

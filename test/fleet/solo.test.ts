@@ -230,6 +230,24 @@ test('a flow that could not go on begins anew when it is declared again', async 
   assert.deepEqual(flow('f').said(), ['open', '+t/0'])
 })
 
+test('while an action names a unit it does not begin, whatever changes meanwhile, and the others run', async () => {
+  const open = Promise.withResolvers<never[]>()
+  const { clock, flow, apply, planOf } = started(['f'], {
+    prepare: fake => {
+      fake.steer = view => (view.units.includes('t/1') ? [] : [{ do: 'starts', units: ['t/1'] }])
+      fake.perform = () => open.promise
+    },
+  })
+  await clock.settle()
+  flow('f').shown.units.push('t/1')
+  apply(planOf('f', 2))
+  await clock.advance(60_000)
+  assert.deepEqual(flow('f').said(), ['open', '+t/0'])
+  open.resolve([])
+  await clock.settle()
+  assert.deepEqual(flow('f').said(), ['+t/1'])
+})
+
 test('until the end: it is over when nothing is pending and all its units have ended or failed, flow by flow', async () => {
   const { clock, flow, end } = started(['f', 'g'], {
     untilEnd: true,
