@@ -5,6 +5,7 @@ import { tagsMissing } from '../engine/flow/tagsMissing.ts'
 import { kinds } from '../engine/kinds.ts'
 import type { Config } from '../engine/process/config.ts'
 import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
+import { blocksChanged } from '../engine/wiring/blocksInUse.ts'
 import { clustersOf } from '../engine/wiring/clusters.ts'
 import { clustersInUse } from '../engine/wiring/clustersInUse.ts'
 import { faultLine, warningLine } from './configLines.ts'
@@ -70,7 +71,7 @@ async function run(flags: Flags): Promise<number> {
         onChange: changed => {
           const next = readFlows(changed, 'one')
           const faults = next.ok
-            ? inUse.changed(next.config)
+            ? [...inUse.changed(next.config), ...blocksChanged(config, next.config)]
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
           if (next.ok && faults.length === 0) {
             const refused = solo.apply(plansOf(next.config), () => {

@@ -29,7 +29,7 @@ export function checked(kind: SecretKind, place: SecretPlace, { versionId, text 
 }
 
 function unfit(parsed: Parsed): SecretFault | null {
-  if (parsed.kind === 'password') return null
+  if (parsed.kind !== 'client-certificate' && parsed.kind !== 'authority') return null
   const blocks = parsed.certificate.match(/-----BEGIN [\s\S]*?-----END [A-Z0-9 ]+-----/g) ?? []
   const certificates: X509Certificate[] = []
   for (const block of blocks) {

@@ -6,13 +6,15 @@ import { secretLookMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { PlainSecrets, SecretPlace } from '../ports/secrets.ts'
 import { checked } from './checkedSecret.ts'
-import type { Parsed, SecretKind } from './decide/parseSecret.ts'
+import type { ApiToken, Parsed, SecretKind } from './decide/parseSecret.ts'
 
 /** What a login is given. Values that are secret are `Secret`s. */
 export type Credential =
   | { kind: 'password'; username: string; password: Secret<string> }
   | { kind: 'client-certificate'; certificate: string; key: Secret<string>; passphrase: Secret<string> | null }
   | { kind: 'authority'; certificate: string }
+  | { kind: 'zk-digest'; user: string; password: Secret<string> }
+  | { kind: 'api-tokens'; tokens: readonly ApiToken[] }
 
 /** One secret of a process (CREDENTIALS K-52). */
 export type Current = {
@@ -124,8 +126,8 @@ function credentialOf(parsed: Parsed, of: { name: string; generation: number; re
     of.redactor.hide(value)
     return new Secret(value, of)
   }
-  if (parsed.kind === 'password') return { ...parsed, password: secret(parsed.password) }
-  if (parsed.kind === 'authority') return parsed
+  if (parsed.kind === 'password' || parsed.kind === 'zk-digest') return { ...parsed, password: secret(parsed.password) }
+  if (parsed.kind === 'authority' || parsed.kind === 'api-tokens') return parsed
   const passphrase = parsed.passphrase === null ? null : secret(parsed.passphrase)
   return { ...parsed, key: secret(parsed.key), passphrase }
 }

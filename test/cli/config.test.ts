@@ -108,6 +108,23 @@ test('check reads the secrets that a file names, from the folder of the file, an
   assert.doesNotMatch(config('explain', '-c', secured).out, /hunter2/)
 })
 
+test('check reads the secrets of coordination and of the API too', () => {
+  const path = join(folder, 'fleet.yaml')
+  const blocks =
+    'coordination: { zookeeper: "z:1/m", auth: { file: zk.json } }\napi: { tokens: { file: tokens.json } }\n'
+  writeFileSync(path, `clusters: {}\n${blocks}`)
+  writeFileSync(join(folder, 'zk.json'), '{"username":"u","password":"hunter2-hunter2"}')
+  const bad = config('check', '-c', path)
+  assert.equal(bad.code, 2)
+  assert.match(bad.err, /:2:51 coordination\.auth\.file: found secret-invalid: .* user: expected text without ':'/)
+  assert.match(bad.err, /:3:24 api\.tokens\.file: found secret-missing: .*\/tokens\.json is not there/)
+  assert.doesNotMatch(bad.err, /hunter2/)
+  writeFileSync(join(folder, 'zk.json'), '{"user":"u","password":"hunter2-hunter2"}')
+  const token = { name: 'ci', role: 'admin', sha256: 'a'.repeat(64) }
+  writeFileSync(join(folder, 'tokens.json'), JSON.stringify({ tokens: [token] }))
+  assert.equal(config('check', '-c', path).code, 0)
+})
+
 test('a file that cannot be read and a flag that is missing are usage', () => {
   const missing = config('check', '-c', join(folder, 'none.yaml'))
   assert.equal(missing.code, 2)

@@ -1,11 +1,19 @@
-/** Kinds of secret that a cluster's login needs (CREDENTIALS K-1), and the authorities that a broker's certificate is checked by. */
-export type SecretKind = 'password' | 'client-certificate' | 'authority'
+/**
+ * Kinds of secret that a login needs, at a cluster (CREDENTIALS K-1) or at ZooKeeper (K-72), the authorities that a
+ * broker's certificate is checked by, and those who may use the API.
+ */
+export type SecretKind = 'password' | 'client-certificate' | 'authority' | 'zk-digest' | 'api-tokens'
+
+/** Somebody who may use the API, known by the SHA-256 of his token, in small hex digits. */
+export type ApiToken = { name: string; role: 'viewer' | 'operator' | 'admin'; sha256: string }
 
 /** What a secret says (CREDENTIALS §3.1). Certificates and keys are PEM. */
 export type Parsed =
   | { kind: 'password'; username: string; password: string }
   | { kind: 'client-certificate'; certificate: string; key: string; passphrase: string | null }
   | { kind: 'authority'; certificate: string }
+  | { kind: 'zk-digest'; user: string; password: string }
+  | { kind: 'api-tokens'; tokens: readonly ApiToken[] }
 
 /** `key` null: of the text as a whole. Neither part holds anything of the text (K-14). */
 export type SecretFault = { key: string | null; expected: string }
@@ -15,6 +23,8 @@ export const secretForms: Record<SecretKind, string> = {
   password: '{"username":"…","password":"…"}',
   'client-certificate': 'a PEM file with the certificate and its private key, or the JSON of a client-certificate',
   authority: 'a PEM file of certificates',
+  'zk-digest': '{"user":"…","password":"…"}',
+  'api-tokens': '{"tokens":[{"name":"ci","role":"operator","sha256":"<64 hex digits: printf %s TOKEN | sha256sum>"}]}',
 }
 
 const versionMax = 1
@@ -36,7 +46,16 @@ export function parseSecret(
   const { v = versionMax, kind: written = kind } = value
   if (v !== versionMax) return faulty('v', `${versionMax}, the newest that this version reads`)
   if (written !== kind) return faulty('kind', kind)
-  return kind === 'password' ? passwordOf(value) : certificateOf(value, value['passphrase'])
+  switch (kind) {
+    case 'password':
+      return passwordOf(value)
+    case 'zk-digest':
+      return digestOf(value)
+    case 'api-tokens':
+      return tokensOf(value)
+    default:
+      return certificateOf(value, value['passphrase'])
+  }
 }
 
 type Fields = Record<string, unknown>
@@ -45,6 +64,36 @@ function passwordOf({ username, password }: Fields): ReturnType<typeof parseSecr
   if (!isText(username)) return faulty('username', 'text')
   if (!isText(password)) return faulty('password', 'text')
   return { ok: true, parsed: { kind: 'password', username, password } }
+}
+
+/** The server takes `user:password` as one text. */
+function digestOf({ user, password }: Fields): ReturnType<typeof parseSecret> {
+  if (!isText(user) || user.includes(':')) return faulty('user', "text without ':'")
+  if (!isText(password)) return faulty('password', 'text')
+  return { ok: true, parsed: { kind: 'zk-digest', user, password } }
+}
+
+const roles = ['viewer', 'operator', 'admin'] as const
+
+function tokensOf({ tokens }: Fields): ReturnType<typeof parseSecret> {
+  if (!Array.isArray(tokens) || tokens.length === 0) return faulty('tokens', 'a list of at least one token')
+  const found: ApiToken[] = []
+  for (const [at, one] of tokens.entries()) {
+    const { name, role, sha256 }: Fields = typeof one === 'object' && one !== null ? { ...one } : {}
+    const fault = (key: string, expected: string) => faulty(`tokens[${at}].${key}`, expected)
+    // It stands in each line of the audit.
+    if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name)) {
+      return fault('name', '1 to 64 of A-Z a-z 0-9 . _ @ -')
+    }
+    if (found.some(before => before.name === name)) return fault('name', 'each name once')
+    const known = roles.find(word => word === role)
+    if (known === undefined) return fault('role', roles.join(', '))
+    if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256)) {
+      return fault('sha256', '64 hex digits, the SHA-256 of the token')
+    }
+    found.push({ name, role: known, sha256: sha256.toLowerCase() })
+  }
+  return { ok: true, parsed: { kind: 'api-tokens', tokens: found } }
 }
 
 function certificateOf({ certificate, key }: Fields, passphrase: unknown): ReturnType<typeof parseSecret> {
