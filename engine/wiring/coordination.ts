@@ -48,13 +48,13 @@ export async function openCoordination(
 
 function secretOf(place: Parameters<typeof currentSecret>[0]['place'], parts: Parameters<typeof openCoordination>[2]) {
   const tell: Tell = event => parts.tell({ ...event, message: `coordination: ${event.message}` })
-  return currentSecret({ ...parts, tell, kind: 'password', place, secrets: plainSecrets(process.env) })
+  return currentSecret({ ...parts, tell, kind: 'zk-digest', place, secrets: plainSecrets(process.env) })
 }
 
 async function loginOf(secret: Current) {
   const credential = await secret.get()
-  if (credential.kind !== 'password') throw new Error('a login by password has a password')
-  return { user: credential.username, password: credential.password }
+  if (credential.kind !== 'zk-digest') throw new Error('a login of ZooKeeper is a digest')
+  return { user: credential.user, password: credential.password }
 }
 
 export function coordinationRequired(file: string): MillraceError {

@@ -5,6 +5,7 @@ import type { Config } from '../process/config.ts'
 import type { ConfigFault } from '../process/configFault.ts'
 import { readConfigText, watchConfig } from '../process/configFile.ts'
 import type { LogLevel } from '../process/logger.ts'
+import { blocksChanged } from './blocksInUse.ts'
 import { clustersOf } from './clusters.ts'
 import { clustersInUse } from './clustersInUse.ts'
 import { openCoordination } from './coordination.ts'
@@ -111,7 +112,9 @@ function watchTask(of: {
     onFault: fault => log.warn(fault.message, { code: fault.code, hint: fault.hint }),
     onChange(changed) {
       const next = readFlows(changed, 'several')
-      const faults = next.ok ? inUse.changed(next.config) : next.faults.map(fault => faultText(file, fault))
+      const faults = next.ok
+        ? [...inUse.changed(next.config), ...blocksChanged(of.config, next.config)]
+        : next.faults.map(fault => faultText(file, fault))
       if (!next.ok || faults.length > 0) {
         const message = `${file}: the change is not taken, what ran before runs on: ${faults.join('; ')}`
         return log.warn(message, { code: 'config-invalid' })
