@@ -247,6 +247,19 @@ export const rootsLookMs = 1_000
 export const officeAgainMs = 1_000
 /** A leader that is stopped lets go of its chores within this time (C-25). */
 export const officeEndMs = 1_000
+/** A unit that does not stop in order within this time is aborted (C-44), so many are stopped at once. */
+export const unitStopMs = 10_000
+export const unitStopsMax = 64
+/** What was aborted is not waited for longer: it may not write any more, whatever it still does. */
+export const unitAbortMs = 1_000
+/** `/held` is written at most so often (C-43). */
+export const heldGapMs = 20
+export const heldAgainBackOff: BackOff = { firstMs: 50, lastMs: 500, jitter: 0.2 }
+/** A document whose chunks are not there is read again so often before it is `state-corrupt` (C-32). */
+export const chunkReadsMax = 3
+/** A worker that leaves says so within this time, or not at all: the others wait for its silence then (C-60). */
+export const leaveMs = 2_000
+export const statsMs = 10_000
 /** A document with units that is larger is written in chunks (C-32). */
 export const documentBytesMax = 512 * 1024
 export const chunkBytesMax = 256 * 1024
@@ -285,6 +298,13 @@ export const quarantineWindowMs = 600_000
 export const quarantineFirstMs = 5 * 60_000
 export const quarantineLastMs = 60 * 60_000
 export const quarantineForgivenMs = 60 * 60_000
+
+// Weights of units (COORDINATION C-56, C-58)
+export const weightBaseBytes = 4_096
+export const weightReferenceBytes = 32 * 1024 * 1024
+/** A unit is measured from so long after its start on. */
+export const weighedAfterMs = 30_000
+export const stillMs = 300_000
 
 // Supervisor (CLOUD D-86)
 /** A child that ran for so long was well: when it ends it is started anew soon, as after its first end. */
