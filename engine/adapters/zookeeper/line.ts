@@ -58,7 +58,7 @@ export function openLine(how: LineOptions, on: LineEvents): Line {
   const manager = client.connectionManager
   manager.xid = how.requestId ?? manager.xid
   const dial = dialling(how)
-  const is: Is = { open: false, ended: false, loginsAwaited: 0, heardAtMs: how.clock.nowMs(), pingedAtMs: null }
+  const is: Is = { open: false, ended: false, loginsAwaited: 0, heardAtMs: how.clock.nowMs(), pinged: false }
   const shut = () => {
     if (!is.open) return
     is.open = false
@@ -95,7 +95,7 @@ export function openLine(how: LineOptions, on: LineEvents): Line {
   }
 }
 
-type Is = { open: boolean; ended: boolean; loginsAwaited: number; heardAtMs: number; pingedAtMs: number | null }
+type Is = { open: boolean; ended: boolean; loginsAwaited: number; heardAtMs: number; pinged: boolean }
 type Parts = {
   manager: ConnectionManager
   dial: Dialling
@@ -140,14 +140,14 @@ function mendDialling({ manager, dial, is, how, cut }: Parts): void {
   const connected = manager.onSocketConnected
   manager.onSocketConnected = () => {
     is.loginsAwaited = manager.credentials.length
-    is.pingedAtMs = null
+    is.pinged = false
     connected.call(manager)
   }
   // A ping that was not answered until the next one is due: the line is mute (C-73).
   const pinged = manager.onSocketTimeout
   manager.onSocketTimeout = () => {
-    if (is.pingedAtMs !== null && is.heardAtMs < is.pingedAtMs) return cut('a ping was not answered')
-    is.pingedAtMs = how.clock.nowMs()
+    if (is.pinged) return cut('a ping was not answered')
+    is.pinged = true
     pinged.call(manager)
   }
 }
@@ -159,6 +159,7 @@ function mendReading(parts: Parts): void {
   const read = manager.onSocketData
   const take = (frame: Buffer) => {
     is.heardAtMs = how.clock.nowMs()
+    is.pinged = false
     const xid = manager.state === states.connecting ? null : frame.readInt32BE(4)
     if (xid === authXid) loginAnswered(parts, frame.readInt32BE(16))
     else if (xid !== pingXid) read.call(manager, frame)

@@ -107,6 +107,8 @@ function sessionOf(how: SessionOptions): Session {
       to('connected')
     } catch (error) {
       const fault = faultOf(error, 'coordination-unreachable')
+      // Whoever cut the line has said why.
+      if (!line.open()) return
       if (fault.code === 'coordination-denied') line.deny(fault)
       else line.cut(fault.message)
     }
