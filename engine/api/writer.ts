@@ -4,8 +4,8 @@ import { backOffMs, changeBackOff, changeTriesMax, sharedDocumentBytesMax } from
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Coordinator, Node, Op } from '../ports/coordinator.ts'
 import { checkMatch, type Match } from './match.ts'
+import { oneByOne } from './oneByOne.ts'
 import { refused } from './refusal.ts'
-import { turns } from './turns.ts'
 
 /** One change of one document by compare-and-set (C-23, C-100). */
 export type Change<T> = {
@@ -35,7 +35,7 @@ export function startWriter(how: {
   stop: AbortSignal
   nudge(): void
 }): Writer {
-  const inTurn = turns()
+  const inTurn = oneByOne()
 
   async function change<T>(of: Change<T>): Promise<Changed<T>> {
     for (let tries = 1; tries <= changeTriesMax; tries++) {
