@@ -25,6 +25,7 @@ export type ClientHost = {
 
 type Client = {
   wire: Wire
+  host: string
   session: string | null
   queue: { request: Request; value: unknown; ready: boolean }[]
   watches: Set<string>
@@ -57,7 +58,15 @@ export function makeClients(world: World, ensemble: Ensemble, member: Member, ne
     }
     const id = newSession()
     const answer = () => welcome(id)
-    ensemble.propose(member, { session: id, ops: [], does: 'begin', answer, member: member.name, timeoutMs })
+    ensemble.propose(member, {
+      session: id,
+      ops: [],
+      does: 'begin',
+      answer,
+      member: member.name,
+      timeoutMs,
+      host: client.host,
+    })
   }
 
   function take(client: Client, request: Request): void {
@@ -75,7 +84,8 @@ export function makeClients(world: World, ensemble: Ensemble, member: Member, ne
     }
     const ops = request.ask === 'write' ? request.ops : []
     const does = request.ask === 'write' ? 'write' : 'end'
-    const forward = () => ensemble.propose(member, { session, ops, does, answer, member: member.name, timeoutMs: 0 })
+    const forward = () =>
+      ensemble.propose(member, { session, ops, does, answer, member: member.name, timeoutMs: 0, host: client.host })
     if (ensemble.hold.matches?.(session, ops)) {
       ensemble.hold.matches = null
       client.heldUntilMs = world.nowMs() + ensemble.hold.ms
@@ -106,8 +116,8 @@ export function makeClients(world: World, ensemble: Ensemble, member: Member, ne
   }
 
   return {
-    accept(wire) {
-      const client: Client = { wire, session: null, queue: [], watches: new Set(), heldUntilMs: 0 }
+    accept(wire, host) {
+      const client: Client = { wire, host, session: null, queue: [], watches: new Set(), heldUntilMs: 0 }
       clients.add(client)
       let greeted = false
       wire.on = {

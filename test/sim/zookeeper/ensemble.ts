@@ -5,7 +5,7 @@ import { type ClientHost, makeClients } from './clients.ts'
 import { type Change, makeTree, type Tree } from './tree.ts'
 
 /** What a leader has committed. `ends`: that session. */
-export type Txn = { zxid: number; changes: readonly Change[]; session: string; ends: boolean }
+export type Txn = { zxid: number; changes: readonly Change[]; session: string; host: string; ends: boolean }
 export type Proposal = {
   session: string
   ops: readonly Op[]
@@ -15,6 +15,7 @@ export type Proposal = {
   member: string
   /** Of a session that begins. */
   timeoutMs: number
+  host: string
 }
 export type Result =
   | { is: 'done'; paths: string[]; versions: number[] }
@@ -22,7 +23,8 @@ export type Result =
   | { is: 'expired' }
   | { is: 'moved' }
 
-export type Session = { id: string; timeoutMs: number; expiresMs: number; member: string }
+/** `host`: the process that has it. */
+export type Session = { id: string; timeoutMs: number; expiresMs: number; member: string; host: string }
 
 export type Member = {
   name: string
@@ -192,13 +194,13 @@ export function makeEnsemble(world: World, network: Network, tickMs = 2_000): En
   }
 
   function commit(proposal: Proposal): void {
-    const { session, does } = proposal
+    const { session, does, host } = proposal
     const zxid = log.length + 1
     if (does === 'write' && !sessions.has(session)) return reply(proposal, { is: 'expired' })
     const ops =
       does === 'end' ? tree.ownedBy(session).map((path): Op => ({ do: 'remove', path, version: null })) : proposal.ops
     const applied = tree.apply(ops, { session, zxid })
-    const txn: Txn = { zxid, changes: applied.done ? applied.changes : [], session, ends: does === 'end' }
+    const txn: Txn = { zxid, changes: applied.done ? applied.changes : [], session, host, ends: does === 'end' }
     log.push(txn)
     tree.take(txn.changes)
     if (does === 'end') sessions.delete(session)
@@ -312,11 +314,11 @@ export function makeEnsemble(world: World, network: Network, tickMs = 2_000): En
   }
 
   function endOf(session: string): Proposal {
-    return { session, ops: [], does: 'end', answer() {}, member: leader?.name ?? '', timeoutMs: 0 }
+    return { session, ops: [], does: 'end', answer() {}, member: leader?.name ?? '', timeoutMs: 0, host: '' }
   }
 
-  function beginOf({ session: id, timeoutMs, member }: Proposal): void {
-    const session = { id, timeoutMs, expiresMs: 0, member }
+  function beginOf({ session: id, timeoutMs, member, host }: Proposal): void {
+    const session = { id, timeoutMs, expiresMs: 0, member, host }
     touch(session)
     sessions.set(id, session)
   }
