@@ -71,7 +71,7 @@ async function run(flags: Flags): Promise<number> {
         onChange: changed => {
           const next = readFlows(changed, 'one')
           const faults = next.ok
-            ? [...inUse.changed(next.config), ...blocksChanged(config, next.config)]
+            ? [...inUse.changed(next.config), ...blocksChanged(config, next.config, ['coordination'])]
             : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
           if (next.ok && faults.length === 0) {
             const refused = solo.apply(plansOf(next.config), () => {
@@ -79,6 +79,9 @@ async function run(flags: Flags): Promise<number> {
               inUse.add(next.config)
             })
             faults.push(...refused.map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
+          }
+          if (next.ok && faults.length === 0) {
+            for (const { path, line, hint } of next.warnings) log.warn(`${path}: ${hint}`, { file: flags.config, line })
           }
           if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
           const message = `${flags.config}: the change is not taken, what ran before runs on: ${faults.join('; ')}`

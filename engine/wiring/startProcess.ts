@@ -1,10 +1,10 @@
 import { machineClock } from '../adapters/local/clock.ts'
+import { processExit } from '../fleet/decide/exits.ts'
 import { type Redactor, startRedactor } from '../flow/redactor.ts'
 import { abortGraceMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, type LogLevel, startLogger } from '../process/logger.ts'
 import { endOnUncaught, type Life, startLife } from '../process/stop.ts'
-import { processExit } from './processExit.ts'
 import { version } from './version.ts'
 
 /** What every process that lives long begins with (DESIGN §9). */

@@ -16,6 +16,8 @@ test('what a process has begun with is not changed by an edit, whether it is add
     [],
   )
   const changed = blocksChanged(first, config('coordination: { zookeeper: "zk:2/m" }', 'store: file:///s'))
+  const other = config('coordination: { zookeeper: "zk:2/m" }', 'worker: { capacity: 10 }')
+  assert.deepEqual(blocksChanged(first, other, ['coordination']), [])
   assert.deepEqual(
     changed.map(text => text.split(':')[0]),
     ['coordination', 'worker', 'store'],
