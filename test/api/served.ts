@@ -162,7 +162,12 @@ export async function ask(url: string, method: string, path: string, how: Asking
   })
   const told = await response.text()
   const isJson = /json/.test(response.headers.get('content-type') ?? '')
-  return { status: response.status, headers: response.headers, text: told, json: isJson ? JSON.parse(told) : {} }
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: told,
+    json: isJson && told !== '' ? JSON.parse(told) : {},
+  }
 }
 
 async function connected(session: Coordinator): Promise<void> {
