@@ -10,10 +10,12 @@ import { openPlain } from './openPlain.ts'
 import { want } from './part.ts'
 import { progressAt } from './progress.ts'
 import { type SamplesHow, type SampleTopic, writePlainSamples, writeSamples } from './samples.ts'
-import { rig } from './set.ts'
+import { rig, type Wishes } from './set.ts'
 import { type Clusters, check, checkTable } from './up/check.ts'
+import { steadyFleet } from './up/fleet.ts'
 import { steadyLoad, steadyMirror } from './up/steady.ts'
 import { parseUp, type UpWords, usage } from './up/words.ts'
+import { zookeeper } from './zookeeper.ts'
 
 /** Nothing else is ever created on brokers that exist (R-35). */
 const prefix = 'millrace-demo'
@@ -30,8 +32,9 @@ async function main(argv: string[], stop: AbortSignal): Promise<number> {
   }
   const progress = progressAt(process.stderr)
   try {
+    if (words.fleet) return await playFleet(stop, progress)
     if (words.brokers === null) {
-      await using set = await startBrokers(stop, progress.line)
+      await using set = await startParts({ east: want(kafka, {}), west: want(kafka, {}) }, stop, progress.line)
       const clusters = { from: set.addresses.east.bootstrap, to: set.addresses.west.bootstrap }
       const died = set.died.then(error => Promise.reject(error))
       return await Promise.race([play({ words, clusters, stop, progress }), died])
@@ -43,13 +46,39 @@ async function main(argv: string[], stop: AbortSignal): Promise<number> {
   }
 }
 
+/** Two clusters, a ZooKeeper, and what people start with `millrace run --workers 3` on them. */
+async function playFleet(stop: AbortSignal, progress: Scene['progress']): Promise<number> {
+  await using set = await startParts(
+    { east: want(kafka, {}), west: want(kafka, {}), zookeeper: want(zookeeper, {}) },
+    stop,
+    progress.line,
+  )
+  const clusters = { from: set.addresses.east.bootstrap, to: set.addresses.west.bootstrap }
+  const from = openPlain('source', clusters.from)
+  try {
+    const topics = await steadyTopics(from)
+    progress.stop()
+    const chroot = `${set.addresses.zookeeper.bootstrap}/millrace-demo`
+    process.stdout.write(
+      `source       ${clusters.from}\ndestination  ${clusters.to}\nzookeeper    ${chroot}\ntopics       ${pattern}\n`,
+    )
+    const run = (until: AbortSignal) => steadyFleet({ clusters, zookeeper: chroot, pattern, clock }, until)
+    return await Promise.race([underLoad(from, topics, run, stop), set.died.then(error => Promise.reject(error))])
+  } finally {
+    await from.close()
+  }
+}
+
 /** A stop ends the start; later the mirror must end before its brokers, so that it can commit. */
-async function startBrokers(stop: AbortSignal, progress: (name: string, line: string) => void) {
+async function startParts<W extends Wishes>(
+  wishes: W,
+  stop: AbortSignal,
+  progress: (name: string, line: string) => void,
+) {
   const starting = new AbortController()
   const onStop = () => starting.abort(stop.reason)
   stop.addEventListener('abort', onStop, { once: true })
   try {
-    const wishes = { east: want(kafka, {}), west: want(kafka, {}) }
     return await rig(wishes, { signal: starting.signal, progress })
   } finally {
     stop.removeEventListener('abort', onStop)
@@ -86,17 +115,30 @@ async function playCheck({ words, clusters, stop, progress }: Scene, from: Kafka
 }
 
 async function playSteady({ clusters, stop, progress }: Scene, from: KafkaCluster): Promise<number> {
-  const topics = ['orders', 'clicks'].map(name => ({ topic: `${prefix}-${name}`, partitions: 4, configs: {} }))
-  await makeTopics(from, topics)
+  const topics = await steadyTopics(from)
   progress.stop()
   process.stdout.write(`source       ${clusters.from}\ndestination  ${clusters.to}\ntopics       ${pattern}\n`)
+  return await underLoad(from, topics, until => steadyMirror(clusters, pattern, clock, until), stop)
+}
+
+async function steadyTopics(from: KafkaCluster): Promise<SampleTopic[]> {
+  const topics = ['orders', 'clicks'].map(name => ({ topic: `${prefix}-${name}`, partitions: 4, configs: {} }))
+  await makeTopics(from, topics)
+  return topics
+}
+
+/** Records are written while it runs; whichever of the two ends by itself takes the other along. */
+async function underLoad(
+  from: KafkaCluster,
+  topics: SampleTopic[],
+  run: (until: AbortSignal) => Promise<number>,
+  stop: AbortSignal,
+): Promise<number> {
   if (!process.stderr.isTTY) process.stderr.write('Ctrl-C ends it\n')
-  // Whichever of the two ends by itself takes the other along.
   const ended = new AbortController()
   const until = AbortSignal.any([stop, ended.signal])
   const load = steadyLoad(from, topics, clock, until).finally(() => ended.abort())
-  const mirror = steadyMirror(clusters, pattern, clock, until).finally(() => ended.abort())
-  const [code] = await Promise.all([mirror, load])
+  const [code] = await Promise.all([run(until).finally(() => ended.abort()), load])
   if (process.stderr.isTTY) process.stderr.write('\n')
   return code
 }

@@ -1,6 +1,7 @@
 import { every } from '../../engine/flow/every.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { liveTable, type Seen, seenIn } from './liveTable.ts'
+import { redrawn } from './redrawn.ts'
 
 const drawMs = 1_000
 
@@ -11,12 +12,9 @@ export function liveScreen(
 ): { watch(url: string): void; above(line: string): void; close(): void } {
   const startedMs = clock.nowMs()
   let before: Seen | null = null
-  let shown: string[] = []
+  const screen = redrawn(stream)
   let cancel = () => {}
   let drawing = false
-
-  /** Back to the first line of the table, and away with it. */
-  const erase = () => (shown.length === 0 ? '' : `\r\u001b[${shown.length}A\u001b[J`)
 
   async function draw(url: string): Promise<void> {
     if (drawing) return
@@ -24,9 +22,7 @@ export function liveScreen(
     try {
       const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(drawMs) })
       const now = seenIn(await answer.text(), clock.nowMs())
-      const lines = liveTable(before ?? now, now, { startedMs, columns: stream.columns ?? 80 })
-      stream.write(`${erase()}${lines.join('\n')}\n`)
-      shown = lines
+      screen.draw(liveTable(before ?? now, now, { startedMs, columns: stream.columns ?? 80 }))
       before = now
     } catch {
       // It does not answer this second: the table stands.
@@ -40,9 +36,7 @@ export function liveScreen(
       cancel()
       cancel = every(clock, drawMs, () => void draw(url))
     },
-    above(line) {
-      stream.write(`${erase()}${line}\n${shown.map(one => `${one}\n`).join('')}`)
-    },
+    above: screen.above,
     close: () => cancel(),
   }
 }
