@@ -13,15 +13,20 @@ import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
 import { runFlows } from './runFlows.ts'
+import { runWorkers, workersOf } from './runWorkers.ts'
 
-type Flags = { config: string; output?: string }
+type Flags = { config: string; output?: string; workers?: string }
 
-/** `millrace run -c FILE`: all flows of a file in one process (DESIGN §4). */
+/** `millrace run -c FILE`: all flows of a file in one process, or in a fleet of processes (DESIGN §4). */
 export function addRun(program: Command): Command {
   const command = program
     .command('run')
-    .description('run all flows of a configuration in one process; an edited file is taken in while it runs')
+    .description('run all flows of a configuration; an edited file is taken in while it runs')
     .requiredOption('-c, --config <file>', 'the configuration, such as millrace.yaml')
+    .option(
+      '--workers <n>',
+      'so many worker processes and a controller, by the ZooKeeper of the file; without it one process',
+    )
     .option('-o, --output <format>', 'json: JSON lines also at a terminal')
     .showHelpAfterError('(millrace run --help lists the options)')
     .action(async (flags: Flags) => process.exit(await run(flags)))
@@ -30,6 +35,10 @@ export function addRun(program: Command): Command {
       'millrace config check -c millrace.yaml && millrace run -c millrace.yaml',
       'every fault of the file, then all its flows',
     ],
+    [
+      'millrace run -c millrace.yaml --workers 3',
+      'a fleet on this machine: kill any process of it, and the data goes on',
+    ],
     ['kill -HUP PID', 'read the file at once, and try again what is in error'],
   ])
   return program
@@ -37,7 +46,9 @@ export function addRun(program: Command): Command {
 
 async function run(flags: Flags): Promise<number> {
   let text: string
+  let workers: number | null = null
   try {
+    if (flags.workers !== undefined) workers = workersOf(flags.workers)
     if (flags.output !== undefined && flags.output !== 'json') {
       throw new MillraceError('config-invalid', `--output: expected json, found '${flags.output}'`)
     }
@@ -48,16 +59,18 @@ async function run(flags: Flags): Promise<number> {
   }
   // Loaded when a file is read: a mirror started by flags needs neither YAML nor schemas.
   const { readFlows } = await import('../engine/wiring/kinds.ts')
-  const read = readFlows(text, 'one')
+  const read = readFlows(text, workers === null ? 'one' : 'several')
   if (!read.ok) {
     process.stderr.write(read.faults.map(fault => faultLine(flags.config, fault)).join(''))
     return 2
   }
   process.stderr.write(read.warnings.map(one => warningLine(flags.config, one)).join(''))
   const { config } = read
+  const json = process.stdout.isTTY !== true || flags.output === 'json'
+  if (workers !== null) return await runWorkers({ file: flags.config, config, workers, json })
   return await runFlows({
     svc: 'run',
-    json: process.stdout.isTTY !== true || flags.output === 'json',
+    json,
     untilEnd: false,
     strict: false,
     clusters: clustersOf(config, flags.config),
