@@ -13,11 +13,18 @@ export function exitCodeOf(error: unknown): number {
     case 'kafka-not-authorized':
     case 'kafka-tls-refused':
     case 'secret-denied':
+    case 'forbidden':
+    case 'unauthenticated':
       return 3
     case 'kafka-link-lost':
     case 'kafka-unreachable':
     case 'not-found':
       return 4
+    case 'api-unreachable':
+    case 'coordination-unreachable':
+    case 'no-leader':
+    case 'outcome-unknown':
+      return 12
     default:
       return 1
   }

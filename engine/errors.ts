@@ -3,6 +3,7 @@
  * or an alarm differs; its row for people is in `docs/errors.md`, and a test holds the two together.
  */
 export const faultCodes = [
+  'api-unreachable',
   'batch-corrupt',
   'batch-refused',
   'checkpoint-lost',
