@@ -352,6 +352,11 @@ export const readBackMs = 5_000
 /** `?wait` of a pause, in seconds. */
 export const apiWaitMaxSeconds = 60
 export const heldLookMs = 200
+/** A command waits so long for an answer: longer than the API looks at clusters for it. */
+export const apiAnswerMs = 20_000
+/** `--watch` of a command asks again. */
+export const watchEveryMs = 2_000
+export const tokenFileBytesMax = 16 * 1024
 /** Of one body; more are counted. */
 export const bodyFaultsMax = 100
 export const bodyPathsMax = 50

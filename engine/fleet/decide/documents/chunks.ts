@@ -17,10 +17,12 @@ export function cutDocument(
   const whole = write(units, 0)
   // A character is three bytes at most here, so that most are not counted.
   if (whole.length * 3 <= documentBytesMax || bytesOf(whole) <= documentBytesMax) return { head: whole, chunks: [] }
-  const chunks = chunkUnits(units, chunkBytesMax - chunkFrameBytes).map(piece =>
-    canonical({ flows: unitsJson(piece), v: 1 }),
-  )
+  const chunks = chunkUnits(units, chunkBytesMax - chunkFrameBytes).map(piece => chunkText(piece))
   return { head: write(new Map(), chunks.length), chunks }
+}
+
+export function chunkText(units: Units): string {
+  return canonical({ flows: unitsJson(units), v: 1 })
 }
 
 export function readChunk(text: string, path: string): Units {
