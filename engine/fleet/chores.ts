@@ -24,6 +24,8 @@ export type Chores = {
   again(): void
   /** Steer again now: a unit has ended. */
   steer(): void
+  /** Look again now, and let wait what waits: a unit has ended in another process (C-91). */
+  look(): void
   view(): View<unknown> | null
   /** Units under whose names an action is writing now: none of them may begin (C-95). */
   busy(): ReadonlySet<string>
@@ -36,6 +38,10 @@ type Steered = {
   owned(): ReadonlySet<string>
   ctx: SteerContext
   seen(view: View<unknown>, units: readonly UnitPlan[]): void
+  /** The flow is asked to go (C-90). */
+  deleting?(): boolean
+  /** Of a flow that is asked to go: nothing is left to be done, and no unit is owned. */
+  over?(): void
 }
 
 /**
@@ -54,25 +60,13 @@ export function startChores(how: Steered): Chores {
   const unseen = unseenOf(ctx)
   const sayOnce = once(ctx)
 
-  function view(): View<unknown> | null {
-    return look === null ? null : viewOf(look.found, how, aside)
-  }
+  const view = () => (look === null ? null : viewOf(look.found, how, aside))
 
   async function lookOnce(): Promise<boolean> {
     lookNow = false
-    try {
-      const found = await unlessAborted(kind.look(how.spec(), ctx, look?.found ?? null), signal)
-      if (signal.aborted) return false
-      look = { found }
-      unseen.say(null, true)
-      return true
-    } catch (error) {
-      if (signal.aborted) return false
-      if (!(error instanceof MillraceError)) throw error
-      // The last view stays (C-94).
-      unseen.say(error, look !== null)
-      return false
-    }
+    const seen = await looked(how, look?.found ?? null, error => unseen.say(error, look !== null))
+    look = seen ?? look
+    return seen !== null
   }
 
   /** Units that cannot be told go on as they are (C-94). */
@@ -90,9 +84,14 @@ export function startChores(how: Steered): Chores {
     // What has just begun is owned now, and no action may be under its name (C-95).
     const now = viewOf(look?.found, how, aside)
     const steered = decider.ask('steer', () => kind.steer(how.spec(), now))
-    const action = steered?.said.find(one => doer.mayBegin(one, now))
+    const action = steered && firstOf(steered.said, now, how, doer)
     if (action) await doer.begin(action, now)
-    return action !== undefined
+    return action != null
+  }
+
+  function lookAgain(): void {
+    lookNow = true
+    wake.abort()
   }
 
   async function rounds(): Promise<void> {
@@ -117,13 +116,39 @@ export function startChores(how: Steered): Chores {
       aside.clear()
       doer.again()
       decider.again()
-      lookNow = true
-      wake.abort()
+      lookAgain()
     },
     steer: () => wake.abort(),
+    look: lookAgain,
     view,
     busy: doer.busy,
   }
+}
+
+/** Null: it could not be seen; the last view stays (C-94). */
+async function looked(
+  { kind, spec, ctx }: Steered,
+  before: unknown,
+  say: (error: MillraceError | null) => void,
+): Promise<{ found: unknown } | null> {
+  try {
+    const found = await unlessAborted(kind.look(spec(), ctx, before), ctx.signal)
+    if (ctx.signal.aborted) return null
+    say(null)
+    return { found }
+  } catch (error) {
+    if (ctx.signal.aborted) return null
+    if (!(error instanceof MillraceError)) throw error
+    say(error)
+    return null
+  }
+}
+
+/** The most urgent that may begin; with nothing left to do a flow that is asked to go is over (C-90). */
+function firstOf(said: readonly Action[], now: View<unknown>, how: Steered, doer: Doer): Action | undefined {
+  const todo = said.filter(one => one.do !== 'end')
+  if (now.deleting && todo.length === 0 && now.owned.size === 0) how.over?.()
+  return todo.find(one => doer.mayBegin(one, now))
 }
 
 type Doer = {
@@ -157,7 +182,7 @@ function doerOf(how: Steered, aside: Aside): Doer {
   }
 }
 
-function viewOf(found: unknown, { ctx, overlay, owned }: Steered, aside: Aside): View<unknown> {
+function viewOf(found: unknown, { ctx, overlay, owned, deleting }: Steered, aside: Aside): View<unknown> {
   const { flow, clock, epoch } = ctx
   const nowMs = clock.nowMs()
   const around: Around = {
@@ -166,6 +191,7 @@ function viewOf(found: unknown, { ctx, overlay, owned }: Steered, aside: Aside):
     wallMs: clock.wallMs(),
     epoch,
     overlay: overlay(),
+    deleting: deleting?.() ?? false,
     owned: owned(),
     aside: aside.faults(nowMs),
   }

@@ -9,7 +9,14 @@ import type { FlowReport } from './report.ts'
 import type { PartitionState } from './states.ts'
 
 /** A unit that may run now (DESIGN §3); `unit` is `topic/partition` within its flow. */
-export type UnitPlan = { unit: string; weight: number }
+export type UnitPlan = {
+  unit: string
+  weight: number
+  /** Tags that its worker must have, beside those of the flow (C-53). */
+  requires?: readonly string[]
+  /** False: it would start over, so that only its end moves it (C-50). */
+  movable?: boolean
+}
 
 /** A chore as a level: doing it twice is harmless. `units` must be free while it runs (C-95). */
 export type Action = { do: string; units?: readonly string[] }
@@ -25,6 +32,8 @@ export type Around = {
   wallMs: number
   epoch: number
   overlay: Overlay
+  /** The flow is asked to go: what is to be done before it may, and at last `{do: 'end'}` (C-90). */
+  deleting?: boolean
   /** Units that run, wait to run again, or have ended and not left yet. */
   owned: ReadonlySet<string>
   /** What is set aside for a while, by `asideKey`, and why (C-94). */

@@ -42,7 +42,7 @@ function learnNode(worker: KnownWorker, id: string, observed: Observed, nowMs: n
   if (worker.node !== null && isNew) strike(worker, observed, nowMs)
   if (worker.created === null) worker.fresh = 'first'
   else if (worker.created !== node.created) worker.fresh = 'again'
-  if (isNew || worker.node?.version !== node.version) Object.assign(worker, { seenMs: nowMs, newsMs: nowMs })
+  if (isNew || worker.node?.version !== node.version) Object.assign(worker, { seenMs: node.atMs, newsMs: nowMs })
   worker.firstMs ??= nowMs
   worker.node = { created: node.created, version: node.version }
   worker.created = node.created

@@ -7,8 +7,8 @@ import type { WorkerDoc } from './documents/worker.ts'
 /** Units by their whole names, `<flow>/<part>/<n>`. */
 export type UnitSet = ReadonlySet<string>
 
-/** The node of a worker; `doc` null: it cannot be read. */
-export type SeenWorker = { version: number; created: string; doc: WorkerDoc | null }
+/** The node of a worker; `atMs`: when this version was first seen. `doc` null: it cannot be read. */
+export type SeenWorker = { version: number; created: string; atMs: number; doc: WorkerDoc | null }
 export type Assigned = Generation & { units: UnitSet; specs: ReadonlyMap<string, string>; chunks: number }
 export type Held = Generation & {
   units: UnitSet

@@ -7,7 +7,7 @@ import type { Memory } from './memory.ts'
 import { flowOf, type Observed } from './observed.ts'
 import { type Plan, plan } from './plan.ts'
 import { planView } from './planView.ts'
-import { type Draft, draftOf, give, type Leaving, withdraw } from './roundDraft.ts'
+import { type Draft, draftOf, give, type Leaving, laggard, withdraw } from './roundDraft.ts'
 import { slowOnes } from './slow.ts'
 import { cleanedWishes } from './wishesDone.ts'
 import { rewrites, type Writes, writesOf } from './writesOf.ts'
@@ -33,7 +33,10 @@ export type Reconciled = {
   /** By unit where it is withdrawn from and has not left yet. */
   waiting: ReadonlyMap<string, string>
   owners: ReadonlyMap<string, string>
-  /** By flow; null = not known. */
+  /** A worker that may hold any unit which stood in no document (C-42). */
+  laggard: string | null
+  /** Documents are written again before anything else. */
+  inDoubt: boolean
   standings: Draft['standings']
 }
 
@@ -64,6 +67,8 @@ export function reconcile(before: Memory, observed: Observed, nowMs: number, mov
     plan: found,
     waiting: draft.waiting,
     owners: draft.owners,
+    laggard: laggard(draft),
+    inDoubt: false,
     standings: draft.standings,
   }
 }
@@ -74,7 +79,14 @@ function rewritten(draft: Draft): Reconciled {
   const writes = rewrites(draft)
   const none: Plan = { give: [], withdraw: [], unplaced: [], why: 'transit', more: false, loads: new Map() }
   const next = { ...memory, generation: writes.generation }
-  const more = { notices: [], againAtMs: nowMs, behind: aheadOf(memory), plan: none }
+  const more = {
+    notices: [],
+    againAtMs: nowMs,
+    behind: aheadOf(memory),
+    plan: none,
+    laggard: laggard(draft),
+    inDoubt: true,
+  }
   return { memory: next, writes, waiting, owners, standings, ...more }
 }
 

@@ -151,7 +151,7 @@ const verbs: Record<string, Verb> = {
   record(paper, id, rest) {
     const node = paper.workers.get(id)
     if (!node?.doc) throw new Error(`no worker ${id}`)
-    node.version++
+    Object.assign(node, { version: node.version + 1, atMs: paper.nowMs })
     node.doc = { ...node.doc, ...optionsOf(rest) }
   },
   unreadable(paper, first) {
@@ -170,7 +170,7 @@ const verbs: Record<string, Verb> = {
   pass(paper, ms) {
     for (const id of paper.alive) {
       const node = paper.workers.get(id)
-      if (node) node.version++
+      if (node) Object.assign(node, { version: node.version + 1, atMs: paper.nowMs + Number(ms) })
     }
     paper.nowMs += Number(ms)
   },
@@ -284,6 +284,6 @@ function register(paper: Paper, id: string, rest: readonly string[]): void {
     ...{ state: 'ready', tags: [], task: '', unitsMax: 20_000 },
     ...optionsOf(rest),
   }
-  paper.workers.set(id, { version: 0, created: String(++paper.made), doc })
+  paper.workers.set(id, { version: 0, atMs: paper.nowMs, created: String(++paper.made), doc })
   paper.alive.add(id)
 }
