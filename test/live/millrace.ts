@@ -15,6 +15,9 @@ export type RunningMillrace = {
   logged(fits: (line: JsonLine) => boolean): Promise<JsonLine>
 }
 
+/** Of each stream, in the error of a test that took too long. */
+const saidLinesMax = 40
+
 const main = join(import.meta.dirname, '../../cli/start.mjs')
 
 /** The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. */
@@ -28,7 +31,11 @@ export function millrace(args: string[], signal: AbortSignal, env: Record<string
   const out = linesOf(child.stdout)
   const err = linesOf(child.stderr)
   const ended = new Promise<Ended>((resolve, reject) => {
-    child.once('error', reject)
+    // Also when the time of the test is over: what it said last tells where it stood.
+    child.once('error', cause => {
+      const said = [...out.text().split('\n').slice(-saidLinesMax), ...err.text().split('\n').slice(-saidLinesMax)]
+      reject(new Error(`${cause.message}; it had said:\n${said.join('\n')}`, { cause }))
+    })
     child.once('close', code => resolve({ code, stdout: out.text(), stderr: err.text(), lines: out.lines }))
   })
   return {
