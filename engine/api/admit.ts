@@ -1,10 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { isLoopback } from '../flow/loopback.ts'
 import { refused } from './refusal.ts'
 import type { Route } from './route.ts'
 import { bearerOf, mayDo, ownerOf, type TokenRoles, type Who } from './tokens.ts'
 
-type Asked = { method: string; headers: IncomingHttpHeaders; address: string }
+type Headers = FastifyRequest['headers']
+type Asked = { method: string; headers: Headers; address: string }
 
 const reads = ['GET', 'HEAD', 'OPTIONS']
 
@@ -55,7 +56,7 @@ function hostOf(header: string | undefined): string {
 }
 
 /** A browser says with each write where it comes from; what says nothing is no browser. */
-function isSameSite(headers: IncomingHttpHeaders): boolean {
+function isSameSite(headers: Headers): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
   const { origin } = headers

@@ -7,7 +7,7 @@ import type { ApiParts, KnownFlow } from './parts.ts'
 import { fault } from './words.ts'
 
 /** How many units of a flow are where (C-102); null: only the leader knows, and nobody leads. */
-export const countsShape = {
+const countsShape = {
   wanted: z.int().nullable(),
   assigned: z.int().nullable(),
   held: z.int().nullable(),

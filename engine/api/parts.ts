@@ -38,7 +38,7 @@ export type ApiParts = {
   ready(): { ready: boolean; why: string | null }
   metrics(): Promise<{ type: string; text: string }>
   /** To the leader, when it is another process. */
-  fetch: typeof globalThis.fetch
+  fetch: typeof fetch
   clock: Clock
   chance: Chance
   /** Null: nobody is asked who he is, and only this machine may ask. */

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MillraceError } from '../errors.ts'
 import { isLoopback } from '../flow/loopback.ts'
@@ -58,7 +57,7 @@ export async function startServer(
     const hint = 'another process listens there, or the address is of another machine'
     throw new MillraceError('config-invalid', `api.listen: ${why}`, { hint, cause: error })
   }
-  const { address, port: taken } = app.server.address() as AddressInfo
+  const { address, port: taken } = app.server.address() as { address: string; port: number }
   return {
     url: `http://${address.includes(':') ? `[${address}]` : address}:${taken}`,
     async close() {

@@ -68,7 +68,7 @@ export function goodSpec(include = 'clicks\\..*') {
   return { from: 'east', to: 'west', topics: { include: [include] } }
 }
 
-export function workerDoc(id: string): WorkerDoc {
+function workerDoc(id: string): WorkerDoc {
   const record = {
     capacity: 1_000,
     leaseMs: 7_500,
@@ -109,6 +109,7 @@ export type Served = Fleet & {
   audit: AuditLine[]
   asked: OffsetsRequest[]
   session: Coordinator
+  close(): Promise<void>
   ask(method: string, path: string, how?: Asking): Promise<Told>
 }
 
@@ -143,9 +144,14 @@ export async function served(t: TestContext, more: Partial<ApiParts> = {}, fleet
     keepsChanges: true,
     ...more,
   })
-  t.after(() => api.close())
+  let closed: Promise<void> | null = null
+  const close = () => {
+    closed ??= api.close()
+    return closed
+  }
+  t.after(close)
   await connected(session)
-  return { ...fleet, url: api.url, audit, asked, session, ask: (...args) => ask(api.url, ...args) }
+  return { ...fleet, url: api.url, audit, asked, session, close, ask: (...args) => ask(api.url, ...args) }
 }
 
 export async function ask(url: string, method: string, path: string, how: Asking = {}): Promise<Told> {
