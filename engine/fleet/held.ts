@@ -38,6 +38,7 @@ export function startHeld(how: HeldHow): Held {
   const writer = heldWriter(how)
   let dirty = false
   let busy = false
+  let hurry = new AbortController()
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -62,9 +63,14 @@ export function startHeld(how: HeldHow): Held {
       const isDone = await writer.write()
       if (!isDone) dirty = true
       failed = isDone ? 0 : failed + 1
-      await pause(clock, isDone ? heldGapMs : backOffMs(heldAgainBackOff, failed, how.chance), signal)
+      const ms = isDone ? heldGapMs : backOffMs(heldAgainBackOff, failed, how.chance)
+      hurry = new AbortController()
+      await pause(clock, ms, isDone ? signal : AbortSignal.any([signal, hurry.signal]))
     }
   }
+
+  // After an outage the fleet waits for what we hold.
+  how.coordinator.changed(phase => phase === 'connected' && hurry.abort(), signal)
 
   return { report, written: () => idle.promise }
 }
