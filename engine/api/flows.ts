@@ -3,7 +3,6 @@ import { MillraceError } from '../errors.ts'
 import { canonical } from '../fleet/decide/canonical.ts'
 import { type FlowDoc, noFlowOverlay, readFlow, writeFlow } from '../fleet/decide/documents/flow.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
-import { previewMs } from '../limits.ts'
 import { type FlowBody, flowBody, overlayFrom, readFlowBody } from './flowBody.ts'
 import { changedNow, noteFlow } from './flowChange.ts'
 import { countsOf, overlayAnswer, overlayOut, summaryOf, summaryShape } from './flowView.ts'
@@ -119,7 +118,7 @@ async function putFlow(ask: Ask<unknown, FlowBody>) {
   const { entry, spec } = readFlowBody(ask.body, ask.parts)
   const isAsked = await isAsDeclared(ask, flow)
   if (!isAsked) await refuseClashes(ask, flow, spec)
-  const seen = isAsked ? null : await previewSoon(ask, ask.body.kind, spec, previewMs)
+  const seen = isAsked ? null : await previewSoon(ask, ask.body.kind, spec)
   const changed = await ask.writer.change<FlowDoc>({
     path: paths.flow(flow),
     what: `flow ${flow}`,

@@ -2,13 +2,14 @@ import { z } from 'zod'
 import type { FlowDoc } from '../fleet/decide/documents/flow.ts'
 import { overlayOf } from '../fleet/decide/documents/flow.ts'
 import { isPaused } from '../flow/overlay.ts'
-import { performTimeoutMs, unitsShownMax } from '../limits.ts'
+import { offsetsReadMs, performTimeoutMs, unitsShownMax } from '../limits.ts'
 import { heldOf } from './heldUnits.ts'
 import { checkMatch } from './match.ts'
 import { flowOf, knownOf } from './named.ts'
-import type { OffsetsRequest } from './parts.ts'
+import type { OffsetRow, OffsetsRequest } from './parts.ts'
 import { conflict, refused } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
+import { soon } from './soon.ts'
 import { allOrRanges, answer, byTopic, fault, offset, offsetOrNull } from './words.ts'
 
 const putBody = z.strictObject({
@@ -41,8 +42,8 @@ export const offsetRoutes: readonly Route[] = [
     answers: { 200: answer({ flow: z.string(), offsets: rows }) },
     async handle(ask) {
       const { flow, doc } = await flowOf(ask)
-      const read = await ask.parts.readOffsets?.(flow, { kind: doc.kind, spec: specOf(ask, doc) }, ask.signal)
-      if (read === undefined) throw refused('not-found', 'no offsets are read here', { status: 404 })
+      const read = await offsetsOf(ask, flow, doc)
+      if (read === null) throw refused('not-found', 'no offsets are read here', { status: 404 })
       const offsets = read.map(({ topic, partition, checkpoint, logStart, lastStable, highWatermark }) => {
         const lagRecords = lagOf(checkpoint, logStart, lastStable)
         return { topic, partition, checkpoint, logStart, lastStable, highWatermark, lagRecords }
@@ -70,6 +71,14 @@ export const offsetRoutes: readonly Route[] = [
   }),
 ]
 
+/** Null: this process reads none. */
+export async function offsetsOf(ask: Ask, flow: string, doc: FlowDoc): Promise<readonly OffsetRow[] | null> {
+  const { readOffsets } = ask.parts
+  if (!readOffsets) return null
+  const of = { kind: doc.kind, spec: specOf(ask, doc) }
+  return await soon(ask, offsetsReadMs, signal => readOffsets(flow, of, signal))
+}
+
 /** A checkpoint below the log's start has that much less before it. */
 export function lagOf(checkpoint: bigint | null, logStart: bigint | null, end: bigint | null): bigint | null {
   if (checkpoint === null || end === null) return null
@@ -77,7 +86,7 @@ export function lagOf(checkpoint: bigint | null, logStart: bigint | null, end: b
   return end > from ? end - from : 0n
 }
 
-export function specOf(ask: Pick<Ask, 'parts'>, doc: FlowDoc): unknown {
+function specOf(ask: Pick<Ask, 'parts'>, doc: FlowDoc): unknown {
   const { kinds } = ask.parts
   const entry = Object.hasOwn(kinds, doc.kind) ? kinds[doc.kind] : undefined
   if (entry) return entry.readSpec(doc.spec)

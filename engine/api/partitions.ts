@@ -9,7 +9,7 @@ import { isPaused } from '../flow/overlay.ts'
 import { type PartitionState, partitionStates } from '../flow/states.ts'
 import { unitName } from '../flow/unitName.ts'
 import { flowOf, knownOf, partitionIn, topicIn } from './named.ts'
-import { lagOf, specOf } from './offsets.ts'
+import { lagOf, offsetsOf } from './offsets.ts'
 import type { Known, KnownUnit } from './parts.ts'
 import { notFound } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
@@ -150,7 +150,7 @@ async function rowOf(
   { flow, topic, partition }: { flow: string; topic: string; partition: number },
 ) {
   try {
-    const rows = await ask.parts.readOffsets?.(flow, { kind: doc.kind, spec: specOf(ask, doc) }, ask.signal)
+    const rows = await offsetsOf(ask, flow, doc)
     return { row: rows?.find(row => row.topic === topic && row.partition === partition) ?? null, trouble: null }
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error

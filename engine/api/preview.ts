@@ -6,6 +6,7 @@ import { previewBody, readFlowBody } from './flowBody.ts'
 import { flowOf, noFlow, param } from './named.ts'
 import type { Preview } from './parts.ts'
 import { type Ask, type Route, route } from './route.ts'
+import { soon } from './soon.ts'
 import { answer, fault, flowPattern } from './words.ts'
 
 const warning = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().nullable() })
@@ -40,7 +41,7 @@ export const previewRoutes: readonly Route[] = [
       if (!flowPattern.test(flow)) throw noFlow(flow, await ask.seen.children(paths.flows))
       const body = ask.body ?? (await declaredOf(ask))
       const { spec } = readFlowBody(body, ask.parts)
-      const { units, topics, warnings } = await previewSoon(ask, body.kind, spec, previewMs)
+      const { units, topics, warnings } = await previewSoon(ask, body.kind, spec)
       return { status: 200, body: { flow, units, topics, warnings } }
     },
   }),
@@ -53,24 +54,15 @@ async function declaredOf(ask: Ask): Promise<z.infer<typeof previewBody>> {
 
 /** What cannot be looked at now is a warning (C-102): a flow may be declared before its clusters are there. */
 export async function previewSoon(
-  { parts, signal }: Pick<Ask, 'parts' | 'signal'>,
+  ask: Pick<Ask, 'parts' | 'signal'>,
   kind: string,
   spec: unknown,
-  ms: number,
 ): Promise<Omit<Preview, 'units'> & { units: number | null }> {
-  const late = new AbortController()
-  const { promise, reject } = Promise.withResolvers<never>()
-  const cancel = parts.clock.after(ms, () => {
-    late.abort()
-    reject(new MillraceError('kafka-unreachable', `nobody answered within ${ms / 1000} s`, { retryable: true }))
-  })
   try {
-    return await Promise.race([parts.preview(kind, spec, AbortSignal.any([signal, late.signal])), promise])
+    return await soon(ask, previewMs, signal => ask.parts.preview(kind, spec, signal))
   } catch (error) {
     // A cluster that nobody knows is a fault of the spec; what is no error of ours is a bug.
     if (!(error instanceof MillraceError) || error.code === 'config-invalid') throw error
     return { topics: [], units: null, warnings: [faultOf(error, error.code)] }
-  } finally {
-    cancel()
   }
 }

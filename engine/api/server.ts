@@ -29,7 +29,6 @@ type State = {
   route: Route | null
   who: Who | null
   notes: AuditNotes
-  code: string | null
   raw: Uint8Array | null
   seen: Seen
 }
@@ -94,7 +93,6 @@ function newApp(parts: Parts, routes: readonly Route[]): FastifyInstance {
     }
   })
   app.addHook('onRequest', async (request, reply) => begin(parts, routes, request, reply))
-  app.addHook('onResponse', async (request, reply) => audit(parts, request, reply))
   app.setErrorHandler((error, request, reply) => sendProblem(parts, request, reply, error))
   app.setNotFoundHandler(request => {
     throw noRoute(routes, request)
@@ -119,7 +117,7 @@ function begin(parts: Parts, routes: readonly Route[], request: FastifyRequest, 
   const path = pattern?.replaceAll(/:(\w+)/g, '{$1}')
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const route = routes.find(one => one.path === path && one.method === method) ?? null
-  const state: State = { route, who: null, notes: noNotes, code: null, raw: null, seen: parts.views.begin() }
+  const state: State = { route, who: null, notes: noNotes, raw: null, seen: parts.views.begin() }
   parts.states.set(request, state)
   reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': request.id })
   const { headers, socket } = request
@@ -144,7 +142,7 @@ async function serve(parts: Parts, route: Route, request: FastifyRequest, reply:
   reply.raw.once('close', () => gone.abort())
   const signal = AbortSignal.any([gone.signal, parts.closing])
   const asked = await fromLeader(parts, route, request, { state, signal })
-  if (asked) return send(parts, state, reply, asked)
+  if (asked) return send(parts, { request, reply, state }, asked)
   const ask: Ask = {
     parts: parts.api,
     params: new Map(Object.entries(request.params as Record<string, string>)),
@@ -159,7 +157,7 @@ async function serve(parts: Parts, route: Route, request: FastifyRequest, reply:
       state.notes = { ...state.notes, ...notes }
     },
   }
-  return send(parts, state, reply, await route.handle(ask))
+  return send(parts, { request, reply, state }, await route.handle(ask))
 }
 
 /** Null: it is answered here. */
@@ -185,16 +183,22 @@ async function fromLeader(
     hop: header(hopHeader),
   }
   const asked = await askLeader(api, passed, { ms: route.leaderMs, signal })
-  if ('status' in asked) return asked
+  if ('status' in asked && !(asked.status === 503 && route.leader === 'prefer')) return asked
   // Whoever was asked in the belief that it leads says that it does not: the other has documents of its own.
   if (route.leader === 'prefer' && passed.hop === null) return null
-  if (asked.sent && route.method !== 'GET') {
-    throw refused('outcome-unknown', asked.why, { status: 503, hint: 'it may be done or not; a repeat is safe' })
+  const { why, sent } = 'status' in asked ? { why: 'who led does not lead any more', sent: false } : asked
+  if (sent && route.method !== 'GET') {
+    throw refused('outcome-unknown', why, { status: 503, hint: 'it may be done or not; a repeat is safe' })
   }
-  throw refused('no-leader', asked.why, { status: 503, headers: { 'retry-after': '1' }, hint: 'ask again soon' })
+  throw refused('no-leader', why, { status: 503, headers: { 'retry-after': '1' }, hint: 'ask again soon' })
 }
 
-function send(parts: Parts, state: State, reply: FastifyReply, answer: Answer): FastifyReply {
+function send(
+  parts: Parts,
+  { request, reply, state }: { request: FastifyRequest; reply: FastifyReply; state: State },
+  answer: Answer,
+): FastifyReply {
+  audit(parts, request, answer.status, null)
   const frame = frameOf(parts.api, state.seen.asOfMs())
   reply.code(answer.status).headers({
     'x-millrace-leader': frame.leader ?? '',
@@ -210,7 +214,7 @@ function send(parts: Parts, state: State, reply: FastifyReply, answer: Answer): 
 function sendProblem(parts: Parts, request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const problem: Problem = problemOf(error, request.id)
   const state = parts.states.get(request)
-  if (state) state.code = problem.code
+  audit(parts, request, problem.status, problem.code)
   if (problem.code === 'internal')
     parts.api.log.error('a request could not be answered', { err: error, req: request.id })
   const frame = frameOf(parts.api, state?.seen.asOfMs() ?? parts.api.clock.wallMs())
@@ -238,8 +242,8 @@ function noRoute(routes: readonly Route[], request: FastifyRequest): MillraceErr
   })
 }
 
-/** C-103. */
-function audit(parts: Parts, request: FastifyRequest, reply: FastifyReply): void {
+/** C-103. When the answer is known, not when it has arrived: whoever hangs up before it has written all the same. */
+function audit(parts: Parts, request: FastifyRequest, status: number, code: string | null): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
   const state = parts.states.get(request)
   const ifMatch = request.headers['if-match']
@@ -253,8 +257,8 @@ function audit(parts: Parts, request: FastifyRequest, reply: FastifyReply): void
     path: (request.url.split('?')[0] ?? '').slice(0, 512),
     ifMatch: ifMatch?.slice(0, 128) ?? null,
     ...(state?.notes ?? noNotes),
-    status: reply.statusCode,
-    code: state?.code ?? null,
+    status,
+    code,
     requestId: request.id,
   })
 }

@@ -64,7 +64,8 @@ async function change<T>(how: How, of: Change<T>): Promise<Changed<T>> {
   }
   const [unknown] = sent
   if (unknown) throw outcomeUnknown(of, unknown.cause)
-  throw refused('conflict', `${of.what}: others change it all the time`, {
+  const why = how.stop.aborted ? 'this process stops' : 'others change it all the time'
+  throw refused('conflict', `${of.what}: ${why}`, {
     status: 503,
     headers: { 'retry-after': '1' },
     hint: 'nothing was changed; ask again',

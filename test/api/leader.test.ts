@@ -89,6 +89,8 @@ test('two controllers that take each other for the leader do not ask each other 
   Object.assign(leaders[1] ?? {}, { url: one.url })
   const told = await one.ask('GET', '/v1/plan')
   assert.deepEqual([told.status, told.json['code']], [503, 'no-leader'])
+  const status = await one.ask('GET', '/v1/status')
+  assert.deepEqual([status.status, status.json['leads']], [200, false])
 })
 
 test('a request line that names a host of its own sends nobody the token', async t => {

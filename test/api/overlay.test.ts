@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFlow } from '../../engine/fleet/decide/documents/flow.ts'
+import { manualClock } from '../fakes/clock.ts'
 import { knownOf, type Served, served } from './served.ts'
 
 const overlay = (api: Served) => readFlow(String(api.dataOf('/flows/clicks')), '').overlay
@@ -140,4 +141,24 @@ test('a partition says its state, its owner and its offsets; one that is not the
   assert.deepEqual([failing.json['state'], (failing.json['error'] as { offset: string }).offset], ['error', '9'])
   const none = await api.ask('GET', '/v1/flows/clicks/partitions/clicks.b/0')
   assert.deepEqual([none.status, none.json['hint']], [404, 'did you mean clicks.a?'])
+})
+
+test('brokers that do not answer keep nobody waiting: a partition is told without them, with ?why with the reason', async t => {
+  const clock = manualClock()
+  const asked: (() => void)[] = []
+  const readOffsets = () => new Promise<never>(() => asked.shift()?.())
+  const api = await served(t, { clock, readOffsets })
+  api.putFlow('clicks')
+  const late = async (path: string) => {
+    const isAsked = new Promise<void>(resolve => asked.push(resolve))
+    const told = api.ask('GET', path)
+    await isAsked
+    await clock.advance(1_500)
+    return told
+  }
+  const told = await late('/v1/flows/clicks/partitions/clicks.a/0?why')
+  assert.deepEqual([told.status, told.json['checkpoint']], [200, null])
+  assert.equal((told.json['why'] as { brokers: { code: string } }).brokers.code, 'kafka-unreachable')
+  const offsets = await late('/v1/flows/clicks/offsets')
+  assert.deepEqual([offsets.status, offsets.json['code']], [503, 'kafka-unreachable'])
 })

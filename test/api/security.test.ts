@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { startApi } from '../../engine/api/api.ts'
+import type { AuditLine } from '../../engine/api/audit.ts'
 import type { ApiParts } from '../../engine/api/parts.ts'
 import { goodSpec, served, type tokenRoles, tokens } from './served.ts'
 
@@ -134,6 +135,20 @@ test('each write is one line of the audit, refused ones too, and none has a valu
   assert.doesNotMatch(JSON.stringify(api.audit), /secretvalue|token-0123|nobody-knows/)
 })
 
+test('whoever hangs up before the answer is in the audit too', async t => {
+  const { promise: audited, resolve } = Promise.withResolvers<AuditLine>()
+  const api = await served(t, { audit: resolve })
+  api.putFlow('clicks')
+  api.putHeld('w-1', ['clicks/a/0'])
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  const head = `POST /v1/flows/clicks/pause?wait=60 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokens.operator}`
+  socket.write(`${head}\r\ncontent-length: 0\r\n\r\n`)
+  while (!api.dataOf('/flows/clicks')?.includes('"*":"*"')) await new Promise(done => setImmediate(done))
+  socket.destroy()
+  const line = await audited
+  assert.deepEqual([line.who, line.after], ['the-operator', api.tagOf('/flows/clicks')])
+})
+
 test('a bug is told as one, without what it says', async t => {
   const lines: unknown[] = []
   const log = { debug() {}, info() {}, warn() {}, error: (_: string, fields?: unknown) => void lines.push(fields) }
@@ -164,7 +179,9 @@ test('a verb that a path does not have is 405 with those that it has, a path tha
     415,
   )
   assert.equal((await api.ask('POST', '/v1/rebalance', { text: '[{}]' })).status, 422)
-  assert.equal((await api.ask('POST', '/v1/rebalance', { text: '[['.repeat(60) + ']]'.repeat(60) })).status, 422)
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  assert.equal((await api.ask('POST', '/v1/rebalance', { text: deep(101) })).status, 422)
+  assert.ok((await api.ask('POST', '/v1/rebalance', { text: deep(130_000) })).status < 500)
 })
 
 test('what is no HTTP, or has headers without end, is answered and cut', async t => {
