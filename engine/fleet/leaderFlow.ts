@@ -44,6 +44,8 @@ export type LeaderFlow = {
     over: boolean
     context: SteerContext
   }
+  /** Its chores have ended. */
+  idle(): Promise<void>
   /** While this runs no action is begun, and none of these units is given (C-95). */
   reserving<T>(units: ReadonlySet<string>, work: () => Promise<T>): Promise<T>
 }
@@ -94,6 +96,7 @@ export function openLeaderFlow(how: LeaderFlowHow): LeaderFlow {
       ...{ fault: state.fault, view: state.chores?.chores.view() ?? null, over: state.over },
       context: state.chores?.context ?? contextOf(state, how.context.signal),
     }),
+    idle: async () => void (await state.chores?.chores.done.catch(() => {})),
     reserving: (units, work) => reserving(state, units, work),
   }
 }

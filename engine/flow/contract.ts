@@ -88,6 +88,21 @@ export type Measured = {
   sinceMs: number
 }
 
+/** Units by their names in the flow. */
+export type OffsetsWish = {
+  units: ReadonlySet<string>
+  to: 'earliest' | 'latest' | { timeMs: number } | { offset: bigint }
+  dryRun: boolean
+}
+export type OffsetChange = {
+  topic: string
+  partition: number
+  /** Null: there is none, or it is not known. */
+  before: bigint | null
+  after: bigint | null
+  fault: Fault | null
+}
+
 /** What the units of one flow share in one process: docs/decisions/0007. */
 export interface FlowWorker {
   /** Until `stop`, or its end; or throws a MillraceError. Its checkpoint is stored when it returns after `stop`. */
@@ -119,10 +134,16 @@ export interface FlowKind<Spec, Look, Act extends Action, Worker extends FlowWor
   /** Why partitions do not run that somebody has to decide on: each is told once, for as long as it stands. */
   stands(spec: Spec, view: View<Look>): FlowEvent[]
   open(spec: Spec, ctx: WorkerContext): Worker
-  /** `view` null: nothing was seen yet. */
-  report(spec: Spec, view: View<Look> | null, worker: Worker, now: { nowMs: number; wallMs: number }): FlowReport
+  /** `view` null: nothing was seen yet; `worker` null: its units run in other processes. */
+  report(spec: Spec, view: View<Look> | null, worker: Worker | null, now: { nowMs: number; wallMs: number }): FlowReport
   /** Whether running units must be started anew for a changed spec. */
   restarts(before: Spec, after: Spec): boolean
+  /** Every unit of the flow by that look, ready or not. */
+  parts?(spec: Spec, view: View<Look>): string[]
+  /** Puts the checkpoints of free units where people want them (M-94); with `dryRun` it only says where that is. */
+  setOffsets?(request: OffsetsWish, spec: Spec, view: View<Look>, ctx: SteerContext): Promise<OffsetChange[]>
+  /** Where a unit's checkpoint stands by that look: what people asked to skip below it is done (C-38). */
+  checkpoint?(view: View<Look>, unit: string): bigint | null
   /** A change that a running flow does not take (M-20), else null. */
   refuses(before: Spec, after: Spec): Fault | null
 }

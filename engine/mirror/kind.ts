@@ -27,7 +27,8 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
   stands,
   open: openWorker,
   report: (spec, view, worker, now) =>
-    reportOf(view && planTopics(spec, view), worker.units, { overlay: view?.overlay ?? null, ...now }),
+    reportOf(view && planTopics(spec, view), worker?.units ?? new Map(), { overlay: view?.overlay ?? null, ...now }),
+  checkpoint: (view, unit) => view.offsets.get(unit)?.offset ?? null,
   restarts: (before, after) => JSON.stringify(fixed(before)) !== JSON.stringify(fixed(after)),
   refuses,
 }

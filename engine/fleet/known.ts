@@ -1,0 +1,223 @@
+import { type Fault, MillraceError } from '../errors.ts'
+import type { OffsetChange } from '../flow/contract.ts'
+import type { FlowReport } from '../flow/report.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Generation } from './decide/assignment.ts'
+import type { HeldDoc, HeldError } from './decide/documents/held.ts'
+import type { WorkerDoc } from './decide/documents/worker.ts'
+import type { KnownWorker, Memory } from './decide/memory.ts'
+import { flowOf, withinFlow } from './decide/observed.ts'
+import type { Plan, WorkerState } from './decide/plan.ts'
+import type { Reconciled } from './decide/reconcile.ts'
+import { isPausedUnit } from './decide/wantedUnits.ts'
+import type { Standing } from './decide/workerStates.ts'
+import type { LeaderFlow } from './leaderFlow.ts'
+import type { LeaderFlows } from './leaderFlows.ts'
+import type { Office } from './office.ts'
+import type { ReconcileLoop } from './reconcileLoop.ts'
+import { type OffsetsRequest, setOffsets } from './setOffsets.ts'
+
+/** What the leader knows beyond the documents, for the API; times on its monotonic clock. */
+export type Known = {
+  epoch: number
+  sinceMs: number
+  /** What the next round would do now, with reasons; it changes nothing. */
+  plan(): Plan & { weights: ReadonlyMap<string, number> }
+  workers(): ReadonlyMap<string, WorkerView>
+  flows(): ReadonlyMap<string, FlowView>
+  unit(name: string): UnitView | null
+  setOffsets(flow: string, request: OffsetsRequest, signal: AbortSignal): Promise<readonly OffsetChange[]>
+}
+
+export type WorkerView = {
+  doc: WorkerDoc
+  beatAgeMs: number
+  wanted: Generation | null
+  applied: Generation | null
+  units: number
+  held: number
+  load: number
+  share: number
+  state: WorkerState
+  quarantinedUntilMs: number | null
+  heldState: HeldDoc['state'] | null
+  errors: readonly HeldError[]
+  /** Drained, and nothing is left on it (C-61). */
+  released: boolean
+}
+
+export type FlowView = {
+  tag: string
+  kind: string
+  fault: Fault | null
+  nextTryMs: number | null
+  wanted: number
+  assigned: number
+  held: number
+  inTransit: number
+  unplaced: readonly { unit: string; why: string }[]
+  oldestUnheldMs: number | null
+  aside: ReadonlyMap<string, Fault>
+  view: unknown
+  report(): FlowReport | null
+}
+
+export type UnitView = {
+  owner: string | null
+  inTransit: { from: string; sinceMs: number } | null
+  intent: string | null
+  weight: number
+  wish: string | null
+  why: string | null
+}
+
+export type KnownHow = { office: Office; clock: Clock; flows: LeaderFlows; loop: ReconcileLoop }
+
+export function knownOf(how: KnownHow): Known {
+  const { office, loop, flows, clock } = how
+  const sinceMs = clock.nowMs()
+  return {
+    epoch: office.epoch,
+    sinceMs,
+    plan() {
+      const { plan, owners } = loop.preview()
+      return { ...plan, weights: new Map([...owners.keys()].map(unit => [unit, loop.weights.weightOf(unit)])) }
+    },
+    workers: () => workersOf(how),
+    flows: () => flowViews(how),
+    unit: name => unitOf(how, name),
+    setOffsets(flow, request, signal) {
+      const found = flows.flows().get(flow)
+      if (!found) throw new MillraceError('not-found', `there is no flow '${flow}'`)
+      return setOffsets(found, request, signal)
+    },
+  }
+}
+
+function workersOf({ loop, clock }: KnownHow): Map<string, WorkerView> {
+  const found = loop.last()
+  const memory = loop.memory()
+  const views = new Map<string, WorkerView>()
+  const loads = found?.plan.loads ?? new Map<string, number>()
+  const ready = [...memory.workers].filter(([id]) => found?.standings.get(id) === 'ready')
+  const capacity = ready.reduce((sum, [, { record }]) => sum + (record?.capacity ?? 0), 0)
+  const load = ready.reduce((sum, [id]) => sum + (loads.get(id) ?? 0), 0)
+  const drains = loop.observation.wishes().doc.drains
+  for (const [id, worker] of memory.workers) {
+    const { record, assigned, held, node } = worker
+    if (record === null || (node === null && (assigned?.units.size ?? 0) === 0)) continue
+    const units = assigned?.units.size ?? 0
+    views.set(id, {
+      doc: record,
+      beatAgeMs: clock.nowMs() - (loop.observation.workers.get(id)?.atMs ?? worker.seenMs),
+      wanted: generationOf(assigned),
+      applied: generationOf(held),
+      ...{ units, held: held?.units.size ?? 0, load: loads.get(id) ?? 0 },
+      share: capacity === 0 ? 0 : Math.round((load / capacity) * record.capacity),
+      state: stateOf(found?.standings.get(id) ?? 'fresh', worker),
+      quarantinedUntilMs: worker.strikes.untilMs,
+      heldState: held?.state ?? null,
+      errors: held?.errors ?? [],
+      released: drains.has(id) && isReleased(id, worker, memory),
+    })
+  }
+  return views
+}
+
+/** Its document is empty, and so is the report that has reached it (C-61). */
+function isReleased(id: string, { assigned, held }: KnownWorker, { transit }: Memory): boolean {
+  if (assigned === null || assigned.units.size > 0 || held === null || held.units.size > 0) return false
+  return [...transit.values()].every(one => one.from !== id)
+}
+
+function generationOf(of: Generation | null): Generation | null {
+  return of && { epoch: of.epoch, generation: of.generation }
+}
+
+/** A keeper stops, or cannot be seen or read: it takes nothing. */
+function stateOf(standing: Standing, { stoppingMs }: KnownWorker): WorkerState {
+  if (standing === 'keeper' || standing === 'gone') return stoppingMs === null ? 'retiring' : 'draining'
+  return standing === 'fresh' ? 'ready' : standing
+}
+
+function flowViews({ loop, flows, clock }: KnownHow): Map<string, FlowView> {
+  const found = loop.last()
+  const memory = loop.memory()
+  const views = new Map<string, FlowView>()
+  for (const [name, flow] of flows.flows()) {
+    const { doc, fault, tag, view } = flow.state()
+    const counts = { wanted: 0, assigned: 0, held: 0, inTransit: 0 }
+    views.set(name, {
+      ...{ tag, kind: doc?.kind ?? '', fault, nextTryMs: null, ...counts },
+      unplaced: [],
+      oldestUnheldMs: null,
+      ...{ aside: view?.aside ?? new Map(), view },
+      report: () => reportOf(flow, clock),
+    })
+    const seen = flow.seen()
+    const isWanted = (unit: string) => !seen.deleting && !isPausedUnit(seen, unit)
+    const one = views.get(name)
+    if (one) one.wanted = [...(seen.units?.keys() ?? [])].filter(isWanted).length
+  }
+  if (found) countUnits(views, memory, found)
+  return views
+}
+
+function countUnits(views: Map<string, FlowView>, memory: Memory, found: Reconciled): void {
+  for (const unit of found.owners.keys()) {
+    const view = views.get(flowOf(unit))
+    if (view) view.assigned++
+  }
+  for (const { held } of memory.workers.values()) {
+    if (held?.state === 'left') continue
+    for (const unit of held?.units ?? []) {
+      const view = views.get(flowOf(unit))
+      if (view) view.held++
+    }
+  }
+  for (const unit of found.waiting.keys()) {
+    const view = views.get(flowOf(unit))
+    if (view) view.inTransit++
+  }
+  for (const { id, why } of found.plan.unplaced) {
+    const view = views.get(flowOf(id))
+    if (view) view.unplaced = [...view.unplaced, { unit: withinFlow(id), why }]
+  }
+  for (const [unit, sinceMs] of memory.unheld) {
+    const view = views.get(flowOf(unit))
+    if (view) view.oldestUnheldMs = Math.min(view.oldestUnheldMs ?? sinceMs, sinceMs)
+  }
+}
+
+function reportOf(flow: LeaderFlow, clock: Clock): FlowReport | null {
+  const { kind, spec, view } = flow.state()
+  if (kind === null || view === null) return null
+  return kind.report(spec, view, null, { nowMs: clock.nowMs(), wallMs: clock.wallMs() })
+}
+
+function unitOf({ loop, flows }: KnownHow, name: string): UnitView | null {
+  const found = loop.last()
+  const memory = loop.memory()
+  const flow = flows.flows().get(flowOf(name))?.seen()
+  const owner = found?.owners.get(name) ?? null
+  if (!flow || (owner === null && !flow.units?.has(name))) return null
+  const from = found?.waiting.get(name)
+  const sinceMs = memory.transit.get(name)?.sinceMs ?? memory.unheld.get(name) ?? memory.sinceMs
+  const unplaced = found?.plan.unplaced.find(one => one.id === name)?.why
+  return {
+    owner,
+    inTransit: from === undefined ? null : { from, sinceMs },
+    intent: memory.intents.get(name) ?? null,
+    weight: loop.weights.weightOf(name),
+    wish: loop.observation.wishes().doc.moves.get(name) ?? null,
+    why: unplaced ?? whyNot(flow, name, from),
+  }
+}
+
+/** Why nobody has it, where that is no matter of the plan. */
+function whyNot(flow: ReturnType<LeaderFlow['seen']>, name: string, from: string | undefined): string | null {
+  if (flow.deleting) return 'deleting'
+  if (isPausedUnit(flow, name)) return 'paused'
+  if (flow.reserved.has(name)) return 'reserved'
+  return from === undefined ? null : 'in-transit'
+}
