@@ -1,7 +1,7 @@
 import { MillraceError } from '../../engine/errors.ts'
 import type { KindEntry } from '../../engine/fleet/kinds.ts'
 import type { Action, AnyKind, FlowKind, FlowWorker, SteerContext, Undone, View } from '../../engine/flow/contract.ts'
-import type { KafkaRefusal, Listed } from './kafka/broker.ts'
+import type { ClusterName, KafkaRefusal, Listed } from './kafka/broker.ts'
 import type { SimKafka } from './kafka/client.ts'
 import { openUnits, type UnitEvents } from './units.ts'
 
@@ -21,7 +21,7 @@ export function simKind(events: KindEvents): KindEntry {
   const kind: FlowKind<SimSpec, Listed, Starts, FlowWorker> = {
     kind: 'sim',
     lookMs: () => 10_000,
-    look: (_spec, ctx) => kafkaOf(ctx).ask({ ask: 'list', flow: ctx.flow }) as Promise<Listed>,
+    look: (_spec, ctx) => clusterOf(ctx, 'source').ask({ ask: 'list', flow: ctx.flow }) as Promise<Listed>,
     units: (spec, view) =>
       unitsOf(spec, view)
         .filter(unit => view.stored.has(unit))
@@ -33,7 +33,7 @@ export function simKind(events: KindEvents): KindEntry {
     perform: (action, spec, _view, ctx) => perform(action, spec, ctx, events),
     pending: () => 0,
     stands: () => [],
-    open: (spec, ctx) => openUnits(spec, ctx, ctx.kafka('sim') as unknown as SimKafka, events),
+    open: (spec, ctx) => openUnits(spec, ctx, name => clusterOf(ctx, name), events),
     report: () => ({
       ...{ topics: [], partitions: 0, notRunning: 0, partitionsUnknown: 0, lagRecords: null, lagSeconds: null },
       ...{ records: 0, bytes: 0, gapRecords: 0, skippedRecords: 0 },
@@ -44,7 +44,9 @@ export function simKind(events: KindEvents): KindEntry {
   return { kind: kind as unknown as AnyKind, readSpec: json => json as SimSpec }
 }
 
-const kafkaOf = (ctx: SteerContext) => ctx.kafka('sim') as unknown as SimKafka
+function clusterOf(ctx: Pick<SteerContext, 'kafka'>, name: ClusterName): SimKafka {
+  return ctx.kafka(name) as unknown as SimKafka
+}
 
 function unitsOf(spec: SimSpec, view: View<Listed>): string[] {
   return spec.topics.flatMap(topic =>
@@ -54,22 +56,22 @@ function unitsOf(spec: SimSpec, view: View<Listed>): string[] {
 
 /** The start of each unit that has none; asked for again, it changes nothing. */
 async function perform({ units }: Starts, spec: SimSpec, ctx: SteerContext, events: KindEvents): Promise<Undone[]> {
-  const kafka = kafkaOf(ctx)
+  const [source, destination] = [clusterOf(ctx, 'source'), clusterOf(ctx, 'destination')]
   if (!ctx.mayWrite()) throw fenced()
   events.performs(ctx.flow, ctx.epoch, units)
   const undone: Undone[] = []
   if (spec.delivery === 'at-least-once') {
     const entries = units.map(unit => [`${ctx.flow}/${unit}`, 0] as const)
-    if (isRefused(await kafka.ask({ ask: 'commit', entries }))) throw denied()
+    if (isRefused(await source.ask({ ask: 'commit', entries }))) throw denied()
     return undone
   }
   for (const unit of units) {
     const name = `${ctx.flow}/${unit}`
-    const begun = (await kafka.ask({ ask: 'init', unit: name })) as { epoch: number; checkpoint: number | null }
+    const begun = (await destination.ask({ ask: 'init', unit: name })) as { epoch: number; checkpoint: number | null }
     if (begun.checkpoint !== null) continue
     if (!ctx.mayWrite()) throw fenced()
     events.performs(ctx.flow, ctx.epoch, [unit])
-    const ended = await kafka.ask({ ask: 'end', unit: name, epoch: begun.epoch, offset: 0 })
+    const ended = await destination.ask({ ask: 'end', unit: name, epoch: begun.epoch, offset: 0 })
     if (isRefused(ended)) undone.push({ item: unit, error: denied() })
   }
   return undone

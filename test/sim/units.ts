@@ -2,6 +2,7 @@ import { MillraceError } from '../../engine/errors.ts'
 import type { FlowWorker, Measured, UnitContext, WorkerContext } from '../../engine/flow/contract.ts'
 import { every } from '../../engine/flow/every.ts'
 import { pause } from '../../engine/flow/pause.ts'
+import type { ClusterName } from './kafka/broker.ts'
 import type { SimKafka } from './kafka/client.ts'
 import type { SimSpec } from './kind.ts'
 
@@ -10,7 +11,7 @@ export type UnitEvents = {
   began(unit: string): void
   ended(unit: string): void
   /** In the turn in which it is sent. */
-  sends(unit: string, what: 'produce' | 'commit'): void
+  sends(what: 'produce' | 'commit', units: readonly string[]): void
 }
 
 type Unit = {
@@ -34,12 +35,19 @@ const againMs = 100
 const bytesPerBatch = 1_000
 
 /** Fetch → produce → acknowledgement → commit, with the lease asked at each send (C-6). */
-export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, events: UnitEvents): FlowWorker {
+export function openUnits(
+  spec: SimSpec,
+  ctx: WorkerContext,
+  cluster: (name: ClusterName) => SimKafka,
+  events: UnitEvents,
+): FlowWorker {
   const { clock, flow } = ctx
+  const [source, destination] = [cluster('source'), cluster('destination')]
   const units = new Map<string, Unit>()
   const exactlyOnce = spec.delivery === 'exactly-once'
   let isFetching = false
-  const end = every(clock, checkpointMs, () => void commit([...units.values()]).catch(() => {}))
+  let busy: Promise<void> | null = null
+  const end = every(clock, checkpointMs, () => void commit([...units.values()]))
 
   /** One request for all of them. */
   function fetch(): void {
@@ -47,7 +55,7 @@ export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, ev
     if (isFetching || at.length === 0) return
     isFetching = true
     const request = { ask: 'fetch', at: at.map(({ name, at }) => [name, at] as const) } as const
-    void kafka.ask(request).then(
+    void source.ask(request).then(
       found => {
         isFetching = false
         for (const [name, to] of found as [string, number][]) {
@@ -71,11 +79,11 @@ export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, ev
     }
     const from = unit.at
     unit.at = to
-    events.sends(unit.name, 'produce')
-    const produced = kafka.ask({ ask: 'produce', unit: unit.name, from, to, epoch: unit.epoch })
+    events.sends('produce', [unit.name])
+    const produced = destination.ask({ ask: 'produce', unit: unit.name, from, to, epoch: unit.epoch })
     if (unit.epoch === null) return wait(unit, to, produced)
     wait(unit, null, produced)
-    wait(unit, to, kafka.ask({ ask: 'end', unit: unit.name, epoch: unit.epoch, offset: to }))
+    wait(unit, to, destination.ask({ ask: 'end', unit: unit.name, epoch: unit.epoch, offset: to }))
   }
 
   function wait(unit: Unit, to: number | null, answer: Promise<unknown>): void {
@@ -99,20 +107,33 @@ export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, ev
     )
   }
 
+  /** One request at a time; until it is answered nobody knows which one is stored. */
   async function commit(all: readonly Unit[]): Promise<void> {
     const nowMs = clock.nowMs()
     const due = all.filter(unit => unit.epoch === null && (unit.stored !== unit.acked || nowMs < unit.repeatUntilMs))
-    if (due.length === 0 || !ctx.mayCommit()) return
+    if (busy !== null || due.length === 0 || !ctx.mayCommit()) return busy ?? undefined
     const entries = due.map(unit => [unit.name, unit.acked] as const)
-    for (const [name] of entries) events.sends(name, 'commit')
-    await kafka.ask({ ask: 'commit', entries })
-    for (const [index, unit] of due.entries()) unit.stored = entries[index]?.[1] ?? null
+    const names = due.map(unit => unit.name)
+    events.sends('commit', names)
+    for (const unit of due) unit.stored = null
+    busy = source
+      .ask({ ask: 'commit', entries })
+      .then(
+        () => {
+          for (const [index, unit] of due.entries()) unit.stored = entries[index]?.[1] ?? null
+        },
+        () => {},
+      )
+      .finally(() => {
+        busy = null
+      })
+    await busy
   }
 
   async function begin(name: string): Promise<Unit> {
     const loaded = exactlyOnce
-      ? ((await kafka.ask({ ask: 'init', unit: name })) as { epoch: number; checkpoint: number | null })
-      : { epoch: null, checkpoint: (await kafka.ask({ ask: 'load', unit: name })) as number | null }
+      ? ((await destination.ask({ ask: 'init', unit: name })) as { epoch: number; checkpoint: number | null })
+      : { epoch: null, checkpoint: (await source.ask({ ask: 'load', unit: name })) as number | null }
     const { epoch, checkpoint: at } = loaded
     if (at === null) throw new MillraceError('checkpoint-lost', `${name} has no checkpoint`)
     const repeatUntilMs = clock.nowMs() + repeatMs
@@ -122,7 +143,7 @@ export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, ev
   /** Until stop or abort, or what breaks it. */
   async function copy(unit: Unit, { stop, abort, progress }: UnitContext): Promise<void> {
     units.set(unit.name, unit)
-    void commit([unit]).catch(() => {})
+    void commit([unit])
     fetch()
     const wake = () => unit.wake()
     stop.addEventListener('abort', wake)
@@ -150,7 +171,7 @@ export function openUnits(spec: SimSpec, ctx: WorkerContext, kafka: SimKafka, ev
   async function settle(unit: Unit, abort: AbortSignal): Promise<void> {
     while (!abort.aborted && unit.epoch === null && unit.stored !== unit.acked) {
       const aborted = pause(clock, 30_000, abort)
-      await Promise.race([commit([unit]).catch(() => {}), aborted])
+      await Promise.race([commit([unit]), aborted])
       if (unit.stored !== unit.acked) await pause(clock, againMs, abort)
     }
   }

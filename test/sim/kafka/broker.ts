@@ -57,7 +57,9 @@ export type Broker = {
 }
 
 const denied: KafkaRefusal = { refused: 'denied' }
-export const brokerHost = 'kafka'
+/** Two clusters, with connections of their own: what goes to one may overtake what goes to the other. */
+export const clusters = ['source', 'destination'] as const
+export type ClusterName = (typeof clusters)[number]
 const fetchWaitMs = 500
 const fetchedMax = 4
 
@@ -170,7 +172,7 @@ export function makeBroker(world: World, network: Network, on: BrokerEvents): Br
     world.at(nextMs, () => wire.isOpen() && answerFetch(wire, id, at, untilMs))
   }
 
-  network.listen(brokerHost, wire => {
+  function accept(wire: Wire): void {
     let lastMs = 0
     const handle = ({ id, request, sender }: Framed) => {
       if (request.ask === 'fetch') return answerFetch(wire, id, request.at, world.nowMs() + fetchWaitMs)
@@ -187,6 +189,8 @@ export function makeBroker(world: World, network: Network, on: BrokerEvents): Br
       world.at(lastMs, all)
       return undefined
     }
-  })
+  }
+
+  for (const cluster of clusters) network.listen(cluster, accept)
   return broker
 }

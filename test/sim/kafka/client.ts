@@ -2,9 +2,9 @@ import { MillraceError } from '../../../engine/errors.ts'
 import type { KafkaCluster } from '../../../engine/ports/kafka.ts'
 import type { Machine } from '../machine.ts'
 import type { Network, Wire } from '../network.ts'
-import { brokerHost, type Framed, type KafkaAnswer, type KafkaRequest, type Sender } from './broker.ts'
+import type { ClusterName, Framed, KafkaAnswer, KafkaRequest, Sender } from './broker.ts'
 
-/** The one connection of a process with Kafka. */
+/** The connection of a process with one cluster. */
 export type SimKafka = Pick<KafkaCluster, 'cut' | 'close'> & {
   /** Rejects with `kafka-link-lost` when the connection goes, and after 30 s. */
   ask(request: KafkaRequest): Promise<unknown>
@@ -12,7 +12,9 @@ export type SimKafka = Pick<KafkaCluster, 'cut' | 'close'> & {
 
 const requestMs = 30_000
 
-export function openSimKafka(how: { machine: Machine; network: Network; isFenced(): boolean }): SimKafka {
+type How = { machine: Machine; network: Network; cluster: ClusterName; isFenced(): boolean }
+
+export function openSimKafka(how: How): SimKafka {
   const { machine, network } = how
   const open = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void; cancel(): void }>()
   let wire: Wire | null = null
@@ -20,7 +22,7 @@ export function openSimKafka(how: { machine: Machine; network: Network; isFenced
 
   function connected(): Wire {
     if (wire) return wire
-    const mine = network.dial(machine.name, brokerHost)
+    const mine = network.dial(machine.name, how.cluster)
     wire = mine
     mine.on = {
       messages: messages =>
