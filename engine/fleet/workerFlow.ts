@@ -163,10 +163,10 @@ function open(state: State, plan: FlowSpec): void {
     overlay: () => state.plan?.overlay ?? plan.overlay,
     tell: event => parts.tell(flow, event),
   })
-  const changed = () => {
+  const changed = oncePerTurn(() => {
     settle(state)
     parts.changed()
-  }
+  })
   const runner = startRunner({
     ...{ worker, clock, chance, stop, abort, retry: true, changed, fatal },
     fleet: {
@@ -271,6 +271,19 @@ function* errorsOf(state: State): Iterable<UnitError> {
   }
   if (broken) return
   for (const one of opened?.worker.measured(parts.clock.nowMs()) ?? []) if (one.code !== null) yield one
+}
+
+/** Thousands of units may end in one turn, and what follows looks at all of them. */
+function oncePerTurn(act: () => void): () => void {
+  let isDue = false
+  return () => {
+    if (isDue) return
+    isDue = true
+    queueMicrotask(() => {
+      isDue = false
+      act()
+    })
+  }
 }
 
 async function atMost(work: Promise<void>, ms: number, clock: Clock): Promise<void> {
