@@ -7,7 +7,12 @@ import { answer, nothing } from './words.ts'
 
 const autoBody = z.strictObject({ auto: z.boolean().describe('whether units are moved only to even out loads') })
 const balancing = answer({ auto: z.boolean(), etag: z.string(), unchanged: z.boolean() })
-const move = z.strictObject({ unit: z.string(), from: z.string().nullable(), to: z.string().nullable() })
+const move = z.strictObject({
+  unit: z.string(),
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  weight: z.number().nullable(),
+})
 
 export const balancingRoutes: readonly Route[] = [
   route({
@@ -72,12 +77,13 @@ export const balancingRoutes: readonly Route[] = [
     },
     async handle(ask) {
       notAlone(ask, 'there is no plan')
-      const { give, withdraw, unplaced, why, more, loads } = knownOf(ask).plan()
+      const { give, withdraw, unplaced, why, more, loads, weights } = knownOf(ask).plan()
+      const weightOf = (unit: string) => weights?.get(unit) ?? null
       return {
         status: 200,
         body: {
-          give: give.map(({ id, to }) => ({ unit: id, from: null, to })),
-          withdraw: withdraw.map(({ id, from, to }) => ({ unit: id, from, to })),
+          give: give.map(({ id, to }) => ({ unit: id, from: null, to, weight: weightOf(id) })),
+          withdraw: withdraw.map(({ id, from, to }) => ({ unit: id, from, to, weight: weightOf(id) })),
           unplaced: unplaced.map(one => ({ unit: one.id, why: one.why })),
           why,
           more,

@@ -3,6 +3,7 @@ import { MillraceError } from '../errors.ts'
 import { canonical } from '../fleet/decide/canonical.ts'
 import { type FlowDoc, noFlowOverlay, readFlow, writeFlow } from '../fleet/decide/documents/flow.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
+import type { FlowReport } from '../flow/report.ts'
 import { type FlowBody, flowBody, overlayFrom, readFlowBody } from './flowBody.ts'
 import { changedNow, noteFlow } from './flowChange.ts'
 import { countsOf, overlayAnswer, overlayOut, summaryOf, summaryShape } from './flowView.ts'
@@ -14,20 +15,20 @@ import { previewSoon } from './preview.ts'
 import { badBody, conflict, refused } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
 import { topicReport } from './topics.ts'
-import { answer, fault, flowPattern, nothing, offsetOrNull } from './words.ts'
+import { answer, fault, flowPattern, nothing } from './words.ts'
 
 const report = z.strictObject({
   topics: z.array(topicReport),
   partitions: z.int(),
   notRunning: z.int(),
   partitionsUnknown: z.int(),
-  lagRecords: offsetOrNull,
+  lagRecords: z.int().nullable(),
   lagSeconds: z.number().nullable(),
   records: z.int(),
   bytes: z.int(),
   gapRecords: z.int(),
   skippedRecords: z.int(),
-})
+}) satisfies z.ZodType<FlowReport>
 const warning = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().nullable() })
 
 const flowAnswer = answer({

@@ -94,6 +94,8 @@ export type KnownWorker = {
   quarantinedUntilMs: number | null
   heldState: HeldDoc['state'] | null
   errors: readonly HeldError[]
+  /** Drained, and nothing is left on it (C-61). */
+  released?: boolean
 }
 
 export type KnownFlow = {

@@ -6,6 +6,7 @@ import { chunkName, paths } from '../fleet/decide/documents/paths.ts'
 import { noWishes, readWishes, type WishesDoc } from '../fleet/decide/documents/wishes.ts'
 import { readWorker, type WorkerDoc } from '../fleet/decide/documents/worker.ts'
 import type { Units } from '../fleet/decide/units.ts'
+import { chunkReadsMax } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Coordinator, Node } from '../ports/coordinator.ts'
 
@@ -45,7 +46,8 @@ export function startViews(how: { coordinator(): Coordinator; clock: Clock }): V
     const atMs = how.clock.wallMs()
     try {
       const found = { value: await ask(), atMs }
-      memory.set(path, found)
+      if (found.value === null || !isKept(path)) memory.delete(path)
+      else memory.set(path, found)
       return found
     } catch (error) {
       const known = isAway(error) ? memory.get(path) : undefined
@@ -78,14 +80,15 @@ export function startViews(how: { coordinator(): Coordinator; clock: Clock }): V
 }
 
 function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>): Seen {
-  async function all<T>(parent: string, read: (text: string, path: string) => Promise<T> | T) {
+  async function all<T>(parent: string, read: (text: string, path: string) => Promise<T | null> | T) {
     const found = await Promise.all(
       (await of.children(parent)).map(async (name): Promise<[string, Found<T>] | null> => {
         const path = `${parent}/${name}`
         const node = await of.read(path)
         if (node === null) return null
         try {
-          return [name, { tag: node.tag, doc: await read(node.data, path) }]
+          const doc = await read(node.data, path)
+          return doc === null ? null : [name, { tag: node.tag, doc }]
         } catch (error) {
           if (!(error instanceof MillraceError) || !error.code.startsWith('state-')) throw error
           return [name, { tag: node.tag, fault: faultOf(error, error.code) }]
@@ -106,29 +109,42 @@ function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>): Seen {
       return node ? { tag: node.tag, doc: readWishes(node.data, paths.wishes) } : { tag: null, doc: noWishes }
     },
     workers: () => all(paths.workers, readWorker),
-    helds: () =>
-      all(paths.helds, async (text, path) => {
-        const held = readHeld(text, path)
-        return { ...held, units: await unitsOf(of, path, held) }
-      }),
+    helds: () => all(paths.helds, (text, path) => wholeOf(of, path, { text, parse: readHeld })),
   }
 }
 
-/** A document with units, in one piece or in chunks (C-32): one that is just being replaced shows what is there of it. */
-export async function unitsOf(
+type Head = { epoch: number; generation: number; chunks: number; units: Units }
+
+/**
+ * A document with all its units (C-32). A chunk that is missed means that the head has been written anew: it is read
+ * again. Null: it is not there any more.
+ */
+export async function wholeOf<T extends Head>(
   from: Pick<Seen, 'read'>,
   path: string,
-  head: { epoch: number; generation: number; chunks: number; units: Units },
-): Promise<Units> {
-  if (head.chunks === 0) return head.units
-  const chunks = await Promise.all(
-    Array.from({ length: head.chunks }, async (_, k) => {
-      const at = `${path}/${chunkName(head, k)}`
-      const node = await from.read(at)
-      return node ? readChunk(node.data, at) : new Map()
-    }),
-  )
-  return joinChunks(chunks)
+  { text, parse }: { text: string | null; parse(text: string, path: string): T },
+): Promise<T | null> {
+  let data = text
+  for (let tries = 0; tries < chunkReadsMax; tries++) {
+    data ??= (await from.read(path))?.data ?? null
+    if (data === null) return null
+    const head = parse(data, path)
+    if (head.chunks === 0) return head
+    const places = Array.from({ length: head.chunks }, (_, k) => `${path}/${chunkName(head, k)}`)
+    const chunks = await Promise.all(places.map(place => from.read(place)))
+    const units = chunks.flatMap((chunk, index) => (chunk ? [readChunk(chunk.data, places[index] ?? path)] : []))
+    if (units.length === chunks.length) return { ...head, units: joinChunks(units) }
+    data = null
+  }
+  throw new MillraceError('state-corrupt', `${path}: not all its chunks are there, in ${chunkReadsMax} tries (C-32)`)
+}
+
+/**
+ * What a worker measures, and what it is to run, is soon another thing, and workers come under new names: memory would
+ * grow by what nobody asks for again.
+ */
+function isKept(path: string): boolean {
+  return !path.startsWith(`${paths.statistics}/`) && !path.startsWith(`${paths.assignments}/`)
 }
 
 function isAway(error: unknown): boolean {

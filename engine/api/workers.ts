@@ -10,7 +10,7 @@ import { notAlone, param, workerIn } from './named.ts'
 import type { KnownWorker } from './parts.ts'
 import { notFound } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
-import { type Found, unitsOf } from './seen.ts'
+import { type Found, wholeOf } from './seen.ts'
 import { changeWishes } from './wishChange.ts'
 import { answer, fault, idPattern, nothing } from './words.ts'
 import { fitOf } from './workerFit.ts'
@@ -47,6 +47,7 @@ const workerShape = {
   load: z.number().nullable(),
   share: z.number().nullable(),
   drain,
+  released: z.boolean().nullable().describe('drained, and nothing is left on it (C-61)'),
   quarantineMs: z.int().nullable(),
   errors: z.array(error),
 }
@@ -129,6 +130,7 @@ async function viewsOf({ parts, seen }: Ask): Promise<ReadonlyMap<string, Record
         load: of?.load ?? null,
         share: of?.share ?? null,
         drain: wishes.doc.drains.get(id) ?? null,
+        released: of?.released ?? null,
         quarantineMs: until === null ? null : Math.max(0, Math.round(until - nowMs)),
         ...heldViewOf(helds.get(id), of),
       }
@@ -196,11 +198,11 @@ function answerOf(id: string, of: { is: string; drain: unknown; blocked: readonl
 /** Units of a drained worker that no other may take, as far as the documents tell (C-61). */
 async function blockedOf(ask: Ask, id: string, drains: WishesDoc['drains']): Promise<string[]> {
   const path = paths.assignment(id)
-  const [node, workers, flows] = await Promise.all([ask.seen.read(path), ask.seen.workers(), ask.seen.flows()])
-  if (node === null) return []
-  const units = await unitsOf(ask.seen, path, readAssignment(node.data, path))
+  const doc = await wholeOf(ask.seen, path, { text: null, parse: readAssignment })
+  if (doc === null) return []
+  const [workers, flows] = await Promise.all([ask.seen.workers(), ask.seen.flows()])
   const others = [...workers].flatMap(([one, found]) => (one !== id && 'doc' in found ? [found.doc] : []))
-  const stuck = [...units].filter(([flow]) => {
+  const stuck = [...doc.units].filter(([flow]) => {
     const found = flows.get(flow)
     const spec = found && 'doc' in found ? found.doc.spec : {}
     return !others.some(worker => fitOf(worker, { spec, drains }) === null)

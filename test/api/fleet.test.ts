@@ -182,3 +182,17 @@ test('an overlay of a PUT is taken whole, and a wrong one is refused whole', asy
     )
   }
 })
+
+test('what stands in chunks is counted whole, and what is just written anew is read again', async t => {
+  const api = await served(t)
+  api.putFlow('clicks')
+  const chunk = (k: number, ranges: string) =>
+    api.put(`/held/w-1/7-3-${k}`, `{"flows":{"clicks":{"a":"${ranges}"}},"v":1}`)
+  api.putHeld('w-1', [], { chunks: 2 })
+  chunk(0, '0-9')
+  chunk(1, '10-14')
+  assert.equal((await api.ask('POST', '/v1/flows/clicks/pause')).json['held'], 15)
+  api.putHeld('w-1', [], { chunks: 3 })
+  const { json } = await api.ask('GET', '/v1/workers')
+  assert.equal((json['workers'] as unknown[]).length, 1)
+})
