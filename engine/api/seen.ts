@@ -46,8 +46,8 @@ export function startViews(how: { coordinator(): Coordinator; clock: Clock }): V
     const atMs = how.clock.wallMs()
     try {
       const found = { value: await ask(), atMs }
-      if (found.value === null || !isKept(path)) memory.delete(path)
-      else memory.set(path, found)
+      if (isKept(path, found.value !== null)) memory.set(path, found)
+      else memory.delete(path)
       return found
     } catch (error) {
       const known = isAway(error) ? memory.get(path) : undefined
@@ -139,11 +139,15 @@ export async function wholeOf<T extends Head>(
   throw new MillraceError('state-corrupt', `${path}: not all its chunks are there, in ${chunkReadsMax} tries (C-32)`)
 }
 
+/** Of these there is one each, so that it is not there is worth remembering. */
+const single: readonly string[] = [paths.wishes, paths.epoch, paths.logging]
+
 /**
- * What a worker measures, and what it is to run, is soon another thing, and workers come under new names: memory would
- * grow by what nobody asks for again.
+ * What a worker measures, and what it is to run, is soon another thing, and workers come under new names, as do flows
+ * that somebody asks for and that are not there: memory would grow by what nobody asks for again.
  */
-function isKept(path: string): boolean {
+function isKept(path: string, isThere: boolean): boolean {
+  if (!isThere) return single.includes(path)
   return !path.startsWith(`${paths.statistics}/`) && !path.startsWith(`${paths.assignments}/`)
 }
 
