@@ -373,3 +373,5 @@ export const stopTimeoutSecondsMin = 10
 export const stopTimeoutSecondsMax = 120
 /** Of a supervisor: its controllers stop, then its workers, each within its own stop time-out. */
 export const supervisorStopMs = 2 * stopTimeoutMs + stopReserveMs
+/** How often a controller that does not lead looks who does (COORDINATION C-101). */
+export const leaderLookMs = 1_000

@@ -1,0 +1,88 @@
+import { startApi } from '../api/api.ts'
+import type { ApiParts } from '../api/parts.ts'
+import type { FlowEvent } from '../flow/event.ts'
+import { preview } from '../mirror/preview.ts'
+import type { MirrorSpec } from '../mirror/spec.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KafkaCluster } from '../ports/kafka.ts'
+import type { ApiSettings } from '../process/configApi.ts'
+import type { Logger } from '../process/logger.ts'
+import { openApiTokens } from './apiTokens.ts'
+import { kindEntries, specFaults } from './kinds.ts'
+import type { Machine } from './machine.ts'
+import type { RunningProcess } from './startProcess.ts'
+import { version } from './version.ts'
+
+/** What the API of a process that runs flows, or leads those that do, is made of (DESIGN §8). */
+export type FlowsApi = Pick<
+  ApiParts,
+  'mode' | 'coordinator' | 'leader' | 'known' | 'nudge' | 'ready' | 'metrics' | 'keepsChanges' | 'readOffsets'
+> & {
+  /** Of the file; null: it has none. */
+  settings: ApiSettings | null
+  /** The configuration that names the secrets. */
+  file: string
+  /** In a stage it listens where others reach it. */
+  stage: string | null
+  /** Of the configuration of now. */
+  clusters(): readonly string[]
+  kafka(cluster: string): KafkaCluster
+  machine: Machine
+  tell(flow: string | null, event: FlowEvent): void
+} & Pick<RunningProcess, 'clock' | 'redactor' | 'log'>
+
+const local = { host: '127.0.0.1', port: 8080 }
+
+/** Rejects with `config-invalid` where it may not listen, or with what its tokens are refused for. */
+export async function startFlowsApi(how: FlowsApi): Promise<{ url: string; close(): Promise<void> }> {
+  const { settings, file, clock, redactor, log } = how
+  const tell = (event: FlowEvent) => how.tell(null, event)
+  const tokens = settings?.tokens ? await openApiTokens(settings.tokens, file, { clock, redactor, tell }) : null
+  const parts: ApiParts = {
+    ...how,
+    listen: settings?.listen ?? (how.stage === null ? local : { ...local, host: '0.0.0.0' }),
+    version,
+    kinds: kindEntries,
+    specFaults: (kind, spec) => specFaults(kind, spec, how.clusters()),
+    preview: (kind, spec, signal) => previewOf(kind, spec, signal, how),
+    fetch,
+    chance: how.machine.chance,
+    auth: tokens,
+    audit: line => log.info(`${line.verb} ${line.path}: ${line.status}`, line),
+  }
+  const api = await listening(parts, settings, log)
+  return {
+    url: api.url,
+    async close() {
+      tokens?.close()
+      await api.close()
+    },
+  }
+}
+
+/** A second process on one machine takes a free port where nobody has said which (DESIGN §8). */
+async function listening(parts: ApiParts, settings: ApiSettings | null, log: Logger) {
+  try {
+    return await startApi(parts)
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
+    if (settings !== null || cause?.code !== 'EADDRINUSE') throw error
+    log.info(`${parts.listen.host}:${parts.listen.port} is in use: the API takes a free port`)
+    return await startApi({ ...parts, listen: { ...parts.listen, port: 0 } })
+  }
+}
+
+async function previewOf(
+  kind: string,
+  spec: unknown,
+  signal: AbortSignal,
+  { kafka, clock, machine }: { kafka(cluster: string): KafkaCluster; clock: Clock; machine: Machine },
+): ReturnType<ApiParts['preview']> {
+  const { codec, crc, chance } = machine
+  const warnings: { code: string; message: string; hint: string | null }[] = []
+  const tell = ({ code, message, hint = null }: FlowEvent) => void warnings.push({ code, message, hint })
+  const ctx = { flow: kind, kafka, clock, chance, codec, crc, epoch: 1, signal, untilEnd: false }
+  const topics = await preview(spec as MirrorSpec, { ...ctx, mayWrite: () => false, tell })
+  const units = topics.filter(of => of.selected && of.fault === null).reduce((sum, of) => sum + of.partitions, 0)
+  return { topics, units, warnings }
+}

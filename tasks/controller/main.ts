@@ -1,0 +1,82 @@
+import { type Controller, startController } from '../../engine/fleet/controller.ts'
+import { watchLeader } from '../../engine/fleet/leaderSeen.ts'
+import { noCoordinator } from '../../engine/fleet/noCoordinator.ts'
+import { declaredFlows } from '../../engine/wiring/declaredFlows.ts'
+import { startFlowsApi } from '../../engine/wiring/flowsApi.ts'
+import { metricsOf } from '../../engine/wiring/health.ts'
+import { kindEntries } from '../../engine/wiring/kinds.ts'
+import { newProcessId } from '../../engine/wiring/machine.ts'
+import { runTask } from '../../engine/wiring/runTask.ts'
+import { openExports } from '../../engine/wiring/store.ts'
+import { version } from '../../engine/wiring/version.ts'
+import { readTaskEnv } from '../config.ts'
+import { readyOf } from './ready.ts'
+
+/** A controller (COORDINATION): one leads, and any of them answers. */
+await runTask(
+  'controller',
+  () => readTaskEnv(),
+  async task => {
+    const { clock, life, machine, opened, settings, coordination, tell } = task
+    const id = newProcessId({ task: null, host: machine.host }, machine.chance)
+    const exports = openExports(task.config.store, { clock, machine })
+    let config = task.config
+    const listeners = new Set<() => void>()
+    task.onConfig(next => {
+      config = next
+      for (const listener of listeners) listener()
+    })
+    let controller: Controller | null = null
+    const none = noCoordinator()
+    const coordinator = () => controller?.coordinator() ?? none
+    const leader = watchLeader({ coordinator, clock })
+    const api = await startFlowsApi({
+      ...task,
+      settings: config.api,
+      file: settings.file,
+      stage: settings.stage,
+      mode: 'fleet',
+      coordinator,
+      leader: () => {
+        const seen = leader.now()
+        return seen && { ...seen, here: seen.id === id }
+      },
+      known: () => controller?.known() ?? null,
+      nudge: () => controller?.nudge(),
+      ready: () => readyOf(controller?.state() ?? null, coordinator().state()),
+      metrics: metricsOf({ flows: () => [], measures: opened.measures, clock }),
+      keepsChanges: true,
+      clusters: () => [...config.clusters.keys()],
+      kafka: opened.kafka,
+    })
+    task.log.info('listening', { url: api.url, id })
+    task.report({ ev: 'listening', url: api.url, id })
+    controller = startController({
+      identity: { id, url: api.url, software: version },
+      ...coordination,
+      kinds: kindEntries,
+      declared: () => declaredFlows(config),
+      onDeclared(listener, signal) {
+        listeners.add(listener)
+        signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
+      },
+      exports,
+      store: exports && { epoch: async () => (await exports.read())?.epoch ?? null },
+      kafka: opened.kafka,
+      codec: machine.codec,
+      crc: machine.crc,
+      clock,
+      uptimeMs: machine.uptimeMs,
+      chance: machine.chance,
+      stop: life.stop,
+      abort: life.abort,
+      tell,
+    })
+    try {
+      await controller.done
+    } finally {
+      leader.close()
+      await api.close()
+    }
+  },
+)
