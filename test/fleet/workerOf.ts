@@ -56,7 +56,14 @@ export function fleetByHand(clock: ManualClock, fake: FakeCoordination) {
 
 /** A worker with a fake kind, on a coordinator in memory. */
 export function workerOf(
-  more: { clock?: ManualClock; coordination?: FakeCoordination; id?: string; kinds?: Kinds; delayMsMax?: number } = {},
+  more: {
+    clock?: ManualClock
+    coordination?: FakeCoordination
+    id?: string
+    kinds?: Kinds
+    delayMsMax?: number
+    kafka?: (cluster: string) => KafkaCluster
+  } = {},
 ) {
   const { clock = manualClock(), id = 'w' } = more
   const coordination = more.coordination ?? fakeCoordination({ clock, delayMsMax: more.delayMsMax ?? 0 })
@@ -83,7 +90,7 @@ export function workerOf(
     },
     ...{ sessionMs: 10_000, kinds, codec, crc: crc32c, clock, chance: () => 0.5 },
     uptimeMs: () => clock.nowMs() + machine.suspendedMs,
-    kafka: () => ({ cut: () => void cuts.count++ }) as KafkaCluster,
+    kafka: more.kafka ?? (() => ({ cut: () => void cuts.count++ }) as KafkaCluster),
     stop: stop.signal,
     abort: abort.signal,
     tell: (flow, event) => void events.push([flow, event]),

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkpointText } from '../../engine/mirror/decide/checkpointMetadata.ts'
+import { kindEntries } from '../../engine/wiring/kinds.ts'
+import { manualClock } from '../fakes/clock.ts'
+import { batchOf, valuesOf } from '../fakes/kafka/batches.ts'
+import { fakeKafka } from '../fakes/kafka/cluster.ts'
+import { workerOf } from './workerOf.ts'
+
+const partitions = 4
+const parts = [...Array(partitions).keys()].map(partition => ({ topic: 't', partition }))
+
+/** A worker that mirrors topic `t` from one cluster in memory to another, and records that go on coming, numbered. */
+async function mirroring() {
+  const clock = manualClock()
+  const [east, west] = ['east', 'west'].map(name => fakeKafka({ clock, name, brokers: 1, chance: () => 0.5 }))
+  if (!east || !west) throw new Error('two clusters')
+  for (const cluster of [east, west]) cluster.topic('t', partitions)
+  const one = workerOf({ clock, kinds: kindEntries, kafka: name => (name === 'east' ? east : west) })
+  one.flow('f', { kind: 'mirror', spec: { from: 'east', to: 'west', topics: { include: ['t'] } } })
+  const metadata = checkpointText({
+    ...{ sourceId: east.topicIdOf('t'), destinationId: west.topicIdOf('t'), epoch: -1, destinationNext: null },
+  })
+  const starts = parts.map(part => ({ ...part, offset: 0n, epoch: -1, metadata }))
+  const stored = east.checkpoints.save('millrace.f', starts, () => true, new AbortController().signal)
+  await one.registered()
+  await clock.advance(1_000)
+  await stored
+  let written = 0
+  const feed = () => {
+    for (const part of parts) east.write(part, batchOf([String(written)]))
+    written++
+    cancelFeed = clock.after(20, feed)
+  }
+  let cancelFeed = clock.after(0, feed)
+  one.assign(
+    1,
+    parts.map(({ partition }) => `f/t/${partition}`),
+  )
+  const ends = () => parts.map(part => Number(west.log(part).end))
+  const checkpoints = () =>
+    parts.map(({ partition }) => Number(east.stored('millrace.f').get(`t/${partition}`)?.offset))
+  await clock.until(() => ends().every(end => end > 50), 10_000)
+  return {
+    ...one,
+    ...{ clock, east, west, ends, checkpoints },
+    stopFeed: () => cancelFeed(),
+    written: () => written,
+    /** The values of a partition at the destination. */
+    copied: (partition: number) =>
+      west
+        .log({ topic: 't', partition })
+        .batches.flatMap(batch => valuesOf(batch as never))
+        .map(Number),
+    async beaten() {
+      const before = one.node()?.version ?? 0
+      await clock.until(() => (one.node()?.version ?? 0) > before, 5_000)
+    },
+  }
+}
+
+test('COORDINATION 15: over an outage of 60 s a mirror stores what is acknowledged, pauses, and goes on without a double', async () => {
+  const one = await mirroring()
+  await one.beaten()
+  one.coordination.outage(60_000)
+  await one.clock.advance(6_499)
+  const lively = one.ends()
+  assert.ok(
+    lively.every(end => end > 300),
+    lively.join(),
+  )
+  await one.clock.advance(400)
+  // The last commit, sent before 6 900 ms, has what was acknowledged.
+  const ends = one.ends()
+  assert.deepEqual(one.checkpoints(), ends)
+  const { produces } = one.west.counts()
+  const { commits } = one.east.counts()
+  await one.clock.advance(50_000)
+  assert.deepEqual([one.west.counts().produces, one.east.counts().commits, one.ends()], [produces, commits, ends])
+  await one.clock.until(() => one.ends().every((end, at) => end > (ends[at] ?? 0)), 10_000)
+  one.stopFeed()
+  await one.clock.until(() => one.ends().every(end => end >= one.written()), 10_000)
+  await one.clock.advance(2_000)
+  const all = [...Array(one.written()).keys()]
+  for (const { partition } of parts) assert.deepEqual(one.copied(partition), all)
+})
+
+test('COORDINATION 13: at the fence what waits for an answer is cut, its answer changes nothing, and all begins at the checkpoint', async () => {
+  const one = await mirroring()
+  await one.beaten()
+  const answer = one.west.holdAnswers(0, 'Produce')
+  one.coordination.outage(30_000)
+  await one.clock.advance(6_999)
+  const taken = one.ends()
+  const before = one.checkpoints()
+  assert.ok(taken.some((end, at) => end > (before[at] ?? 0)))
+  const { produces } = one.west.counts()
+  await one.clock.advance(1)
+  answer()
+  await one.clock.advance(20_000)
+  assert.deepEqual([one.west.counts().produces, one.ends(), one.checkpoints()], [produces, taken, before])
+  one.stopFeed()
+  await one.clock.until(() => one.checkpoints().every(offset => offset >= one.written()), 20_000)
+  for (const { partition } of parts) {
+    const copied = one.copied(partition)
+    const from = before[partition] ?? 0
+    // From the checkpoint on, and once more only what was on its way.
+    assert.deepEqual(copied.slice(0, taken[partition]), [...Array(taken[partition]).keys()])
+    assert.deepEqual(copied.slice(taken[partition])[0], from)
+    assert.equal(new Set(copied).size, one.written())
+  }
+})
