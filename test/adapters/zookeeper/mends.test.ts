@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openZookeeper } from '../../../engine/adapters/zookeeper/openZookeeper.ts'
 import { Secret } from '../../../engine/flow/secret.ts'
+import { randomPorts } from '../../../rig/ports.ts'
+import { hangingAddress } from '../../../rig/proxy/hanging.ts'
 import { phaseOf } from '../../contracts/phaseOf.ts'
 import { manualClock } from '../../fakes/clock.ts'
 import { turns, withServer, withTurns } from './opened.ts'
@@ -89,7 +91,7 @@ describe('what the ZooKeeper client lacks is mended', () => {
       assert.equal(one.state().phase, 'suspended')
     }))
 
-  it('C-75: what waits inside the library when the connection ends is settled too', () =>
+  it('C-75, C-83: what waits inside the library when the connection ends is settled too, and never sent', () =>
     withServer(
       {},
       async ({ server, one, connected }) => {
@@ -97,12 +99,16 @@ describe('what the ZooKeeper client lacks is mended', () => {
         server.script.answer = () => null
         const open = Promise.allSettled([one.read('/a'), one.read('/b'), one.beat('/w', 'me', 0)])
         await server.until(() => server.requests.some(({ type }) => type === kinds.getData))
+        server.script.answer = undefined
         server.cut()
         assert.deepEqual(
           (await open).map(one => one.status === 'rejected' && one.reason.code),
           ['coordination-unreachable', 'coordination-unreachable', 'outcome-unknown'],
         )
+        await connected()
+        assert.equal((await one.read('/a'))?.version, 0)
         // The second and the third were held back: the ids were at their end.
+        assert.equal(server.requests.filter(({ type }) => type === kinds.getData).length, 2)
         assert.equal(server.requests.filter(({ type }) => type === kinds.setData).length, 0)
       },
       { requestId: 2 ** 30 - 2 },
@@ -310,19 +316,24 @@ describe('what the ZooKeeper client lacks is mended', () => {
       }
     }))
 
-  it('C-86: the timer of a dial that was given up does not cut the connection made later', () =>
-    withServer(
-      { greet: (_, connection) => (connection === 1 ? 'silence' : 'session'), timeoutMs: 300 },
-      async ({ clock, server, connected }) => {
-        await server.until(() => server.hellos.length === 1)
-        await clock.advance(1_000)
-        await connected()
-        // Each is a third of the session time-out, the library's for connecting is all of it.
-        await server.until(() => server.requests.filter(({ type }) => type === kinds.ping).length === 5)
-        assert.equal(server.hellos.length, 2)
-      },
-      { sessionMs: 300 },
-    ))
+  it('C-86: the timer of a dial that was given up does not cut the connection made later', async () => {
+    await using hanging = await hangingAddress(randomPorts())
+    const good = await scriptedServer({ timeoutMs: 300 })
+    const clock = manualClock()
+    const connect = `127.0.0.1:${hanging.address.port},127.0.0.1:${good.port}`
+    const one = openZookeeper({ connect, sessionMs: 300, auth: null, clock: withTurns(clock), chance: () => 0 })
+    try {
+      await turns(5)
+      await clock.advance(1_000)
+      await phaseOf(one, 'connected')
+      // One comes with each third of the session; the library gives a dial half of it.
+      await good.until(() => good.requests.filter(({ type }) => type === kinds.ping).length === 4)
+      assert.equal(good.hellos.length, 1)
+    } finally {
+      await one.close()
+      await good.close()
+    }
+  })
 
   it('C-87: twenty watchers of a path are one at the server, and each is told once', () =>
     withServer({}, async ({ server, one, connected }) => {
