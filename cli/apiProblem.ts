@@ -38,5 +38,5 @@ export function refusalOf(problem: Problem, nameOf: (path: string) => string = p
 function hintOf({ code, hint }: Problem): string | null {
   if (code === 'unauthenticated') return 'put the token into MILLRACE_TOKEN, or name a file with it: --token-file FILE'
   // What a program has to send, a person has to type.
-  return hint?.replace('pause with ?wait=10', 'millrace pause FLOW --wait 10') ?? null
+  return hint?.replace('?wait=10', '--wait 10') ?? null
 }

@@ -1,24 +1,18 @@
-import { Command, CommanderError } from 'commander'
-import { version } from '../engine/wiring/version.ts'
-import { addAcls } from './acls.ts'
-import { addConfig } from './configCommand.ts'
-import { addMirror } from './mirror.ts'
-import { addRun } from './run.ts'
-import { addVerify } from './verify.ts'
+import { CommanderError } from 'commander'
+import { processIo } from './io.ts'
+import { programOf } from './program.ts'
+import { written } from './written.ts'
 
-const program = new Command('millrace')
-  .description('keeps streams moving')
-  .version(version)
-  .enablePositionalOptions()
-  .exitOverride()
-  .showSuggestionAfterError()
-  .showHelpAfterError('(millrace --help lists the commands)')
-
-addVerify(addAcls(addMirror(program)))
-addConfig(addRun(program))
+/** What a pipe has not taken when the process exits is lost. */
+async function exit(code: number): Promise<void> {
+  // Whoever has read enough closes it.
+  process.stdout.on('error', () => {})
+  await Promise.all([written(process.stdout), written(process.stderr)])
+  process.exit(code)
+}
 
 try {
-  await program.parseAsync()
+  await programOf({ io: processIo(), exit }).parseAsync()
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   // Help and version are what was asked for; all else is usage (DESIGN §9).

@@ -1,0 +1,137 @@
+import type { Fault } from '../engine/errors.ts'
+
+/** What the API answers, as far as commands read it (`/openapi.json` has the whole). An offset above 2^53 is a text. */
+export type Offset = number | string
+export type Changed = { atMs: number; by: string }
+type At = { epoch: number; generation: number }
+
+export type Frame = { leader: string | null; epoch: number | null; asOf: string }
+
+export type FlowSummary = {
+  flow: string
+  etag: string
+  kind: string
+  origin: string
+  changedBy: Changed
+  deleting: boolean
+  paused: 'all' | 'some' | 'none'
+  wanted: number | null
+  assigned: number | null
+  held: number | null
+  inTransit: number | null
+  unplacedCount: number | null
+  unplaced: readonly { unit: string; why: string }[]
+  oldestUnheldMs: number | null
+  fault: Fault | null
+  nextTryMs: number | null
+}
+export type Unreadable = { flow: string; fault: Fault }
+
+export type Overlay = {
+  topics: Record<string, 'in' | 'out'>
+  paused: Record<string, string>
+  skips: Record<string, Record<string, readonly [Offset, number]>>
+}
+
+export type TopicReport = {
+  topic: string
+  destination: string
+  partitions: number
+  records: number
+  bytes: number
+  lagRecords: Offset | null
+  gapRecords: number
+  skippedRecords: number
+  state: string
+}
+
+export type Flow = FlowSummary & {
+  spec: Record<string, unknown>
+  overlay: Overlay
+  report: {
+    topics: readonly TopicReport[]
+    partitions: number
+    notRunning: number
+    lagRecords: Offset | null
+    lagSeconds: number | null
+    records: number
+    bytes: number
+    gapRecords: number
+    skippedRecords: number
+  } | null
+  aside: readonly { action: string; fault: Fault }[]
+}
+
+export type Topic = { topic: string; overlay: 'in' | 'out' | null; report: TopicReport | null }
+
+export type OffsetRow = {
+  topic: string
+  partition: number
+  checkpoint: Offset | null
+  logStart: Offset | null
+  lastStable: Offset | null
+  highWatermark: Offset | null
+  lagRecords: Offset | null
+}
+
+export type Partition = Omit<OffsetRow, never> & {
+  flow: string
+  destination: { topic: string; partition: number } | null
+  state: string
+  reason: string | null
+  since: string | null
+  worker: string | null
+  lagSeconds: number | null
+  bytesPerSecond: number | null
+  error: (Fault & { offset: string | null }) | null
+  why?: {
+    owner: string | null
+    inTransit: { from: string; ms: number } | null
+    intent: string | null
+    wish: string | null
+    unplaced: string | null
+    weight: number | null
+    lease: { beatAgeMs: number; leaseMs: number; state: string; wanted: At | null; applied: At | null } | null
+    nextTryMs: number | null
+    flowFault: Fault | null
+    brokers: Fault | null
+  }
+}
+
+export type Worker = {
+  id: string
+  record: {
+    address: string | null
+    capacity: number
+    leaseMs: number
+    revision: string
+    software: string
+    startedAtMs: number
+    state: string
+    tags: readonly string[]
+    task: string
+    unitsMax: number
+  } | null
+  unreadable: Fault | null
+  state: string | null
+  heldState: string | null
+  beatAgeMs: number | null
+  wanted: At | null
+  applied: At | null
+  units: number | null
+  held: number
+  load: number | null
+  share: number | null
+  drain: (Changed & { reason: string }) | null
+  quarantineMs: number | null
+  errors: readonly { unit: string; code: string; sinceMs: number; offset: string | null }[]
+}
+
+export type Plan = {
+  give: readonly { unit: string; from: string | null; to: string | null }[]
+  withdraw: readonly { unit: string; from: string | null; to: string | null }[]
+  unplaced: readonly { unit: string; why: string }[]
+  why: string
+  more: boolean
+  loads: readonly { worker: string; load: number }[]
+}

@@ -1,0 +1,27 @@
+import type { Plan } from './answers.ts'
+import { apiPath } from './apiClient.ts'
+import { cell, counted } from './cells.ts'
+import type { Given } from './noun.ts'
+import type { Said } from './said.ts'
+import { tableOf } from './table.ts'
+
+/** `millrace plan`: what the next round would do. */
+export async function plan({ api }: Given): Promise<Said> {
+  const answer = await api.ask({ method: 'GET', path: apiPath('plan') })
+  const found = answer.json as Plan
+  const names = [...found.withdraw, ...found.give].map(({ unit }) => unit)
+  return { json: answer.text, names, text: wide => page(found, wide) }
+}
+
+function page({ give, withdraw, unplaced, why, more, loads }: Plan, wide: boolean): string {
+  const moves = [
+    ...withdraw.map(({ unit, from, to }) => ['withdraw', cell(unit), cell(from), cell(to)]),
+    ...give.map(({ unit, from, to }) => ['give', cell(unit), cell(from), cell(to)]),
+    ...unplaced.map(one => ['unplaced', cell(one.unit), '-', cell(one.why)]),
+  ]
+  const head = moves.length === 0 ? 'nothing to do\n' : tableOf(['DO', 'UNIT', 'FROM', 'TO'], moves, new Set())
+  const after = more ? '; more follows in later rounds' : ''
+  const shown = loads.map(({ worker, load }) => [cell(worker), counted(Math.round(load))])
+  const weighed = wide && shown.length > 0 ? `\n${tableOf(['WORKER', 'LOAD'], shown, new Set(['LOAD']))}` : ''
+  return `${head}why: ${cell(why)}${after}\n${weighed}`
+}
