@@ -14,6 +14,8 @@ export type FlowSpecs = {
    * null: nothing, and it is current.
    */
   refresh(coordinator: Coordinator, flows: Wanted): Promise<Map<string, FlowSpec | Fault | null>>
+  /** Nobody has what was read of it any more. */
+  forget(flow: string): void
   /** What is known is of another tree, in which tags begin anew. */
   clear(): void
 }
@@ -53,6 +55,7 @@ export function flowSpecs(kinds: Kinds): FlowSpecs {
       )
       return found
     },
+    forget: flow => void known.delete(flow),
     clear: () => known.clear(),
   }
 }

@@ -56,7 +56,7 @@ export function startWorkerFlows(how: { kinds: Kinds; parts: WorkerParts; fatal(
     ...{ flows: new Map(), wanted: new Map(), tags: new Map(), accepted: null, mode: 'open' },
     ...{ clusters: new Set<KafkaCluster>(), turn: 0 },
   }
-  const parts = watched(how.parts, state)
+  const parts = watched(how.parts, state, forgetIdle)
   const all = () => [...state.flows.values()]
 
   function want(flow: string, isCurrent: boolean): void {
@@ -70,14 +70,24 @@ export function startWorkerFlows(how: { kinds: Kinds; parts: WorkerParts; fatal(
       state.flows.set(flow, one)
     }
     one.want(units, isCurrent)
-    if (units.size === 0 && one.held().size === 0 && one.running() === null) state.flows.delete(flow)
+    if (units.size === 0) forgetIdle(flow, one)
+  }
+
+  /** With nothing left of it here, it begins anew when units of it are given again. */
+  function forgetIdle(flow: string, one: WorkerFlow): void {
+    if (state.wanted.has(flow) || one.held().size > 0 || one.running() !== null) return
+    state.flows.delete(flow)
+    specs.forget(flow)
   }
 
   const refresh = oneAtATime(async (coordinator: Coordinator) => {
     const stale = [...state.wanted.keys()].filter(flow => !specs.isCurrent(flow, state.tags.get(flow)))
     const asked = new Map(stale.map(flow => [flow, state.tags.get(flow)]))
     for (const [flow, found] of await specs.refresh(coordinator, asked)) {
-      if (found) state.flows.get(flow)?.take(found)
+      const one = state.flows.get(flow)
+      // It has left meanwhile.
+      if (!one) specs.forget(flow)
+      else if (found) one.take(found)
       // Of a document taken meanwhile the tag may be another one: then it is asked for again.
       const isGood = found === null || !('code' in found)
       if (isGood && state.tags.get(flow) === asked.get(flow)) want(flow, true)
@@ -157,7 +167,7 @@ function modesOf(state: State, parts: WorkerParts, all: () => WorkerFlow[]) {
 }
 
 /** Knows the clusters whose links are cut at the fence, and takes flows away that have nothing left. */
-function watched(parts: WorkerParts, state: State): WorkerParts {
+function watched(parts: WorkerParts, state: State, forgetIdle: (flow: string, one: WorkerFlow) => void): WorkerParts {
   return {
     ...parts,
     kafka(name) {
@@ -166,8 +176,7 @@ function watched(parts: WorkerParts, state: State): WorkerParts {
       return cluster
     },
     changed() {
-      for (const [flow, one] of state.flows)
-        if (!state.wanted.has(flow) && one.held().size === 0 && one.running() === null) state.flows.delete(flow)
+      for (const [flow, one] of state.flows) forgetIdle(flow, one)
       parts.changed()
     },
   }

@@ -1,22 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkpointText } from '../../engine/mirror/decide/checkpointMetadata.ts'
+import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { kindEntries } from '../../engine/wiring/kinds.ts'
 import { manualClock } from '../fakes/clock.ts'
 import { batchOf, valuesOf } from '../fakes/kafka/batches.ts'
 import { fakeKafka } from '../fakes/kafka/cluster.ts'
 import { workerOf } from './workerOf.ts'
 
-const partitions = 4
-const parts = [...Array(partitions).keys()].map(partition => ({ topic: 't', partition }))
-
 /** A worker that mirrors topic `t` from one cluster in memory to another, and records that go on coming, numbered. */
-async function mirroring() {
+async function mirroring(partitions = 4) {
+  const parts = [...Array(partitions).keys()].map(partition => ({ topic: 't', partition }))
   const clock = manualClock()
   const [east, west] = ['east', 'west'].map(name => fakeKafka({ clock, name, brokers: 1, chance: () => 0.5 }))
   if (!east || !west) throw new Error('two clusters')
   for (const cluster of [east, west]) cluster.topic('t', partitions)
-  const one = workerOf({ clock, kinds: kindEntries, kafka: name => (name === 'east' ? east : west) })
+  const cuts: string[] = []
+  const [source, destination] = [east, west].map((cluster, at) => {
+    const cut = () => {
+      cuts.push(at === 0 ? 'east' : 'west')
+      cluster.cut()
+    }
+    return Object.create(cluster, { cut: { value: cut } }) as KafkaCluster
+  }) as [KafkaCluster, KafkaCluster]
+  const kafka = (name: string) => (name === 'east' ? source : destination)
+  const one = workerOf({ clock, kinds: kindEntries, kafka })
   one.flow('f', { kind: 'mirror', spec: { from: 'east', to: 'west', topics: { include: ['t'] } } })
   const metadata = checkpointText({
     ...{ sourceId: east.topicIdOf('t'), destinationId: west.topicIdOf('t'), epoch: -1, destinationNext: null },
@@ -43,7 +51,7 @@ async function mirroring() {
   await clock.until(() => ends().every(end => end > 50), 10_000)
   return {
     ...one,
-    ...{ clock, east, west, ends, checkpoints },
+    ...{ clock, parts, east, west, ends, checkpoints, cutLinks: cuts },
     stopFeed: () => cancelFeed(),
     written: () => written,
     /** The values of a partition at the destination. */
@@ -82,7 +90,7 @@ test('COORDINATION 15: over an outage of 60 s a mirror stores what is acknowledg
   await one.clock.until(() => one.ends().every(end => end >= one.written()), 10_000)
   await one.clock.advance(2_000)
   const all = [...Array(one.written()).keys()]
-  for (const { partition } of parts) assert.deepEqual(one.copied(partition), all)
+  for (const { partition } of one.parts) assert.deepEqual(one.copied(partition), all)
 })
 
 test('COORDINATION 13: at the fence what waits for an answer is cut, its answer changes nothing, and all begins at the checkpoint', async () => {
@@ -91,17 +99,20 @@ test('COORDINATION 13: at the fence what waits for an answer is cut, its answer 
   const answer = one.west.holdAnswers(0, 'Produce')
   one.coordination.outage(30_000)
   await one.clock.advance(6_999)
+  assert.deepEqual(one.cutLinks, [])
   const taken = one.ends()
   const before = one.checkpoints()
   assert.ok(taken.some((end, at) => end > (before[at] ?? 0)))
   const { produces } = one.west.counts()
   await one.clock.advance(1)
+  // Also a commit without an answer.
+  assert.deepEqual(one.cutLinks.sort(), ['east', 'west'])
   answer()
   await one.clock.advance(20_000)
   assert.deepEqual([one.west.counts().produces, one.ends(), one.checkpoints()], [produces, taken, before])
   one.stopFeed()
   await one.clock.until(() => one.checkpoints().every(offset => offset >= one.written()), 20_000)
-  for (const { partition } of parts) {
+  for (const { partition } of one.parts) {
     const copied = one.copied(partition)
     const from = before[partition] ?? 0
     // From the checkpoint on, and once more only what was on its way.
@@ -109,4 +120,30 @@ test('COORDINATION 13: at the fence what waits for an answer is cut, its answer 
     assert.deepEqual(copied.slice(taken[partition])[0], from)
     assert.equal(new Set(copied).size, one.written())
   }
+})
+
+test('what is acknowledged when the lease closes is stored, although the rest gets no answer before the fence', async () => {
+  const one = await mirroring(1)
+  await one.beaten()
+  one.coordination.outage(30_000)
+  await one.clock.advance(6_450)
+  one.west.holdAnswers(0, 'Produce')
+  const [acknowledged] = one.ends()
+  await one.clock.advance(440)
+  assert.deepEqual([one.checkpoints(), one.worker.state().lease], [[acknowledged], 'closing'])
+})
+
+test('what is answered while the lease closes is stored too: what was not written is not waited for', async () => {
+  const one = await mirroring()
+  await one.beaten()
+  one.coordination.outage(30_000)
+  await one.clock.advance(6_300)
+  const answer = one.west.holdAnswers(0, 'Produce')
+  await one.clock.advance(300)
+  answer()
+  await one.clock.advance(290)
+  assert.deepEqual(one.checkpoints(), one.ends())
+  one.stopFeed()
+  await one.clock.until(() => one.checkpoints().every(offset => offset >= one.written()), 60_000)
+  for (const { partition } of one.parts) assert.deepEqual(one.copied(partition), [...Array(one.written()).keys()])
 })

@@ -163,6 +163,10 @@ test('a flow that has no unit here any more is closed', async () => {
   one.assign(2, [])
   await one.clock.advance(50)
   assert.deepEqual([one.fake.said().at(-1), one.held().names, [...one.worker.flows()]], ['close', [], []])
+  // Given again, from the same document, it is opened again.
+  one.assign(3, upTo(2))
+  await one.clock.advance(50)
+  assert.deepEqual([one.fake.said(), one.held().names], [['open', '+t/0', '+t/1'], upTo(2)])
 })
 
 test('what is measured is written each 10 s', async () => {
