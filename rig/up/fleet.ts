@@ -107,5 +107,6 @@ async function seenAt(url: string): Promise<FleetSeen> {
     return answer.json()
   }
   const [status, workers] = await Promise.all([ask('/v1/status'), ask('/v1/workers')])
-  return { ...(workers as Pick<FleetSeen, 'workers'>), ...(status as Pick<FleetSeen, 'leader' | 'epoch' | 'flows'>) }
+  const { leader, epoch, flows } = status as Pick<FleetSeen, 'leader' | 'epoch' | 'flows'>
+  return { leader, epoch, flows, workers: (workers as Pick<FleetSeen, 'workers'>).workers }
 }
