@@ -263,6 +263,26 @@ describe('the coordinator on ZooKeeper, on bad lines', live, () => {
     }
   })
 
+  it('C-84: a corrected secret is used at once, however long the next try was to be waited for', async () => {
+    const [hosts, place] = [hostsOf(members()), chroot()]
+    const right = loginOf('fleet', 'secret')
+    const [ours, wrong] = [openTo(hosts, place, { auth: right }), openTo(hosts, place, { auth: loginOf('fleet', 'x') })]
+    try {
+      await phaseOf(ours, 'connected')
+      while (wrong.state().trouble?.code !== 'coordination-denied')
+        await new Promise(resolve => setTimeout(resolve, 20))
+      const began = performance.now()
+      wrong.login(right)
+      await phaseOf(wrong, 'connected')
+      // Half of the shortest wait of the curve.
+      assert.ok(performance.now() - began < 400)
+      await wrong.write([create('/made')])
+      assert.equal((await ours.read('/made'))?.version, 0)
+    } finally {
+      await Promise.all([ours.close(), wrong.close()])
+    }
+  })
+
   it('C-35: an open chroot is closed while it is empty, and refused when somebody has used it', async () => {
     const hosts = hostsOf(members())
     const [empty, used] = [chroot(), chroot()]
