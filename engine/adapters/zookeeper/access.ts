@@ -11,11 +11,11 @@ export function accessFor(login: Login | null): ACL[] {
 
 export type Access = 'ours' | 'open' | 'others'
 
-export function accessOf(found: readonly ACL[], login: Login | null): Access {
-  const [ours] = accessFor(login)
+/** `logins`: all that the session has. */
+export function accessOf(found: readonly ACL[], logins: readonly Login[]): Access {
   const all = (id: Id) =>
     found.some(one => one.permission === Permission.ALL && one.id.scheme === id.scheme && one.id.id === id.id)
-  if (ours && all(ours.id)) return 'ours'
+  if (logins.flatMap(accessFor).some(ours => all(ours.id))) return 'ours'
   return all(new Id('world', 'anyone')) ? 'open' : 'others'
 }
 

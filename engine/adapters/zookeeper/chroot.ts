@@ -15,8 +15,10 @@ export type Ask = <A extends unknown[]>(
 /**
  * Makes the root of the fleet if it is missing, closed to others when there is a login (C-35), and rejects with
  * `coordination-denied` when it is somebody else's: nothing is to be written there. The nodes above it are for all.
+ * `logins`: all that the session has, the newest last.
  */
-export async function ensureChroot(chroot: string, login: Login | null, ask: Ask): Promise<void> {
+export async function ensureChroot(chroot: string, logins: readonly Login[], ask: Ask): Promise<void> {
+  const login = logins.at(-1) ?? null
   const there = await ask<[Stat | null]>(`exists ${chroot}`, (client, done) => client.exists(chroot, done), [])
   if (!there.answer[0]) {
     for (let end = chroot.indexOf('/', 1); end > 0; end = chroot.indexOf('/', end + 1)) {
@@ -26,7 +28,7 @@ export async function ensureChroot(chroot: string, login: Login | null, ask: Ask
   }
   const { answer } = await ask<[ACL[], Stat]>(`getACL ${chroot}`, (client, done) => client.getACL(chroot, done), [])
   const [acls = [], stat] = answer
-  const access = accessOf(acls, login)
+  const access = accessOf(acls, logins)
   if (access === 'ours' || (access === 'open' && !login)) return
   if (access === 'others') {
     throw new MillraceError('coordination-denied', `${chroot} is ${namesIn(acls)}'s`, {

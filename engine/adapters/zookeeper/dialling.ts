@@ -14,6 +14,8 @@ export type Dialling = {
   /** Why the connection ends; the first to say so knows best. */
   note(why: string): void
   deny(fault: Fault): void
+  /** What it was denied for may have changed: no longer wait. */
+  hurry(): void
   /** The connection, or the try, has ended. */
   ended(): void
   trouble(): Fault
@@ -40,6 +42,8 @@ export function dialling(how: {
   let noted: string | null = null
   let sinceMs: number | null = clock.nowMs()
   let cancel = () => {}
+  /** The dial that waits for its time. */
+  let due: (() => void) | null = null
 
   const waitMs = () => {
     if (denied) return backOffMs(unitBackOff, denials, chance)
@@ -53,13 +57,15 @@ export function dialling(how: {
 
   return {
     next(go, late) {
-      cancel = clock.after(waitMs(), () => {
+      due = () => {
+        due = null
         server = servers[turn++ % servers.length] as Server
         noted = null
         const ms = patienceMs()
         cancel = clock.after(ms, () => late(ms))
         go(server)
-      })
+      }
+      cancel = clock.after(waitMs(), due)
     },
     answered: () => cancel(),
     proven() {
@@ -76,6 +82,13 @@ export function dialling(how: {
       denied = fault
       denials++
     },
+    hurry() {
+      denied = null
+      denials = 0
+      if (!due) return
+      cancel()
+      cancel = clock.after(0, due)
+    },
     ended() {
       cancel()
       failures++
@@ -83,6 +96,9 @@ export function dialling(how: {
       if (server) said.set(serverName(server), noted ?? 'closed the connection')
     },
     trouble: () => troubleOf(servers, said, { ms: clock.nowMs() - (sinceMs ?? clock.nowMs()), denied }),
-    stop: () => cancel(),
+    stop() {
+      cancel()
+      due = null
+    },
   }
 }

@@ -83,6 +83,7 @@ export function openLine(how: LineOptions, on: LineEvents): Line {
     login(login) {
       if (manager.state === states.connected) is.loginsAwaited++
       client.addAuthInfo('digest', bytesOf(login))
+      dial.hurry()
     },
     proven: () => dial.proven(),
     cut,

@@ -27,7 +27,7 @@ export type ZookeeperOptions = {
 }
 
 export interface ZookeeperCoordinator extends Coordinator {
-  /** A changed secret, for the live session too; nodes keep the access list of the login they were made with. */
+  /** A changed secret, for the live session too (C-84). What is made from now on is for it alone, what is there is not changed. */
   login(login: Login): void
 }
 
@@ -40,11 +40,13 @@ export function openZookeeper(options: ZookeeperOptions): ZookeeperCoordinator {
     })
   }
   const session = sessionOf({ ...options, servers, root: chroot ?? '' })
-  return { ...session.life, ...documents(session, accessFor(options.auth)) }
+  return { ...session.life, ...documents(session) }
 }
 
 type Session = {
   root: string
+  /** Of what is made now. */
+  access(): ACL[]
   life: Pick<ZookeeperCoordinator, 'state' | 'changed' | 'watch' | 'close' | 'login'>
   /** Rejects with `coordination-unreachable`, `coordination-denied` or `session-lost` when there is no connection. */
   ask: AskOp
@@ -65,6 +67,7 @@ type SessionOptions = Omit<ZookeeperOptions, 'connect'> & {
 function sessionOf(how: SessionOptions): Session {
   const open = operations(how.clock)
   const listeners = new Set<(phase: Phase) => void>()
+  const logins = how.auth ? [how.auth] : []
   let phase: Phase = 'connecting'
   const to = (next: Phase) => {
     if (phase === next || phase === 'lost') return
@@ -100,7 +103,7 @@ function sessionOf(how: SessionOptions): Session {
   async function prepare(): Promise<void> {
     const ask: Ask = (what, go, known) => askLine({ what, kind: 'read' }, go, code => known.includes(code))
     try {
-      if (phase === 'connecting' && how.root) await ensureChroot(how.root, how.auth, ask)
+      if (phase === 'connecting' && how.root) await ensureChroot(how.root, logins, ask)
       else await ask<[Stat | null]>('exists /', (client, done) => client.exists(how.root || '/', done), [])
       if (!line.open() || phase === 'lost') return
       line.proven()
@@ -118,6 +121,7 @@ function sessionOf(how: SessionOptions): Session {
     phase === 'connected' ? askLine(asked, go, known) : Promise.reject(closedFault(phase, line, asked))
   return {
     root: how.root,
+    access: () => accessFor(logins.at(-1) ?? null),
     ask,
     life: {
       state: () => ({
@@ -132,7 +136,10 @@ function sessionOf(how: SessionOptions): Session {
         signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
       },
       watch: standing.add,
-      login: login => line.login(login),
+      login(login) {
+        logins.push(login)
+        line.login(login)
+      },
       async close() {
         to('lost')
         standing.end()
@@ -190,7 +197,7 @@ function asker(line: Line, open: Operations, phase: () => Phase): AskOp {
 
 const never = () => false
 
-function documents({ root, ask }: Session, access: ACL[]): Pick<Coordinator, 'read' | 'write' | 'beat' | 'children'> {
+function documents({ root, access, ask }: Session): Pick<Coordinator, 'read' | 'write' | 'beat' | 'children'> {
   return {
     async read(path) {
       const { error, answer } = await ask<[Buffer | undefined, Stat]>(
@@ -206,7 +213,7 @@ function documents({ root, ask }: Session, access: ACL[]): Pick<Coordinator, 're
       const what = `write ${ops.map(op => op.path).join(', ')}`
       const { error, answer } = await ask<[OpResult[]]>(
         { what: what.slice(0, 200), kind: 'write' },
-        (client, done) => commit(client, ops, { root, access }, done),
+        (client, done) => commit(client, ops, { root, access: access() }, done),
         () => true,
       )
       const results = answer[0] ?? []
