@@ -85,7 +85,7 @@ async function candidacy(coordinator: Coordinator, state: State): Promise<boolea
   const queue: QueueHow = { coordinator, identity: how.identity, lease, clock, signal }
   state.lease = lease
   try {
-    const place = await enter(queue)
+    const place = await enter(queue, state)
     if (place === 'not now') return true
     if (place === null) return false
     state.place = place
@@ -111,17 +111,19 @@ async function candidacy(coordinator: Coordinator, state: State): Promise<boolea
 }
 
 /** Null: the parents are not there, or it is stopped; a new session looks at them (COORDINATION §10). */
-async function enter(queue: QueueHow): Promise<Place | null | 'not now'> {
+async function enter(queue: QueueHow, state: State): Promise<Place | null | 'not now'> {
   const { coordinator, clock, signal } = queue
   try {
     const place = await unlessAborted(enterQueue(queue), signal)
-    if (place !== null) return place
+    state.trouble = null
+    return place
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
-    await pause(clock, leaseTimes(coordinator.state().timeoutMs).lookMs, signal)
+    state.trouble = faultOf(error, error.code)
+    const isDenied = error.code === 'coordination-denied'
+    await pause(clock, isDenied ? unitBackOff.firstMs : leaseTimes(coordinator.state().timeoutMs).lookMs, signal)
     return 'not now'
   }
-  return null
 }
 
 /** Waits in line and leads, until the place is lost. */

@@ -1,5 +1,6 @@
-import { type Fault, MillraceError } from '../errors.ts'
+import { type Fault, faultOf, MillraceError } from '../errors.ts'
 import { pause } from '../flow/pause.ts'
+import { backOffMs, unitBackOff } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Coordinator, Node, Op, OpenCoordinator } from '../ports/coordinator.ts'
 import { paths } from './decide/documents/paths.ts'
@@ -56,6 +57,8 @@ type State = {
   sessions: Sessions
   ended: AbortController
   broken: { error: unknown } | null
+  /** Why it could not register. */
+  refused: Fault | null
   lease: Lease | null
   joined: Joined | null
   presence: Presence | null
@@ -68,7 +71,7 @@ type State = {
 export function startMembership(how: MembershipHow): Membership {
   const ended = new AbortController()
   const state: State = {
-    ...{ how, sessions: sessionsOf({ ...how, stop: ended.signal }), ended, broken: null },
+    ...{ how, sessions: sessionsOf({ ...how, stop: ended.signal }), ended, broken: null, refused: null },
     ...{ lease: null, joined: null, presence: null, ours: new Set<string>(), startedAtMs: how.clock.wallMs() },
   }
   const fatal = (error: unknown) => fail(state, error)
@@ -76,7 +79,7 @@ export function startMembership(how: MembershipHow): Membership {
     done: live(state),
     lease: () => state.lease,
     joined: () => state.joined,
-    trouble: state.sessions.trouble,
+    trouble: () => state.sessions.trouble() ?? state.refused,
     change: () => state.presence?.change(),
     taken: fault => fatal(errorOf(fault)),
     fatal,
@@ -157,17 +160,20 @@ type Registered = { version: number; heldVersion: number }
 async function register(coordinator: Coordinator, lease: Lease, state: State): Promise<Registered | null> {
   const { how, ended, ours } = state
   const { lookMs } = leaseTimes(coordinator.state().timeoutMs)
-  while (!ended.signal.aborted) {
+  for (let tries = 1; !ended.signal.aborted; tries++) {
     const { session, phase } = coordinator.state()
     if (phase === 'lost') return null
     if (session !== null) ours.add(session)
     try {
       const registered = await tryToRegister(coordinator, lease, state)
+      state.refused = null
       if (registered !== undefined) return registered
     } catch (error) {
       if (!(error instanceof MillraceError) || error.code === 'id-taken') throw error
+      state.refused = faultOf(error, error.code)
     }
-    await pause(how.clock, lookMs, ended.signal)
+    const isDenied = state.refused?.code === 'coordination-denied'
+    await pause(how.clock, isDenied ? backOffMs(unitBackOff, tries, how.chance) : lookMs, ended.signal)
   }
   return null
 }

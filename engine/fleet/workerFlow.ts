@@ -222,10 +222,11 @@ function close(state: State, opened: Opened): Promise<boolean> {
     else await opened.runner.idle()
     const aborted = new AbortController()
     if (isHard()) aborted.abort()
-    const isWhole = await opened.worker.close(AbortSignal.any([parts.abort, aborted.signal]))
+    const closed = opened.worker.close(AbortSignal.any([parts.abort, aborted.signal]))
+    const isWhole = isHard() ? await atMost(closed, unitAbortMs, parts.clock) : await closed
     Object.assign(opened.lives, { writes: false, commits: false })
     Object.assign(state, { opened: null, closing: null, leaving: false })
-    return isWhole
+    return isWhole ?? false
   })()
   return state.closing
 }
@@ -286,8 +287,9 @@ function oncePerTurn(act: () => void): () => void {
   }
 }
 
-async function atMost(work: Promise<void>, ms: number, clock: Clock): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const cancel = clock.after(ms, resolve)
-  await Promise.race([work, promise]).finally(cancel)
+/** Null: it took longer. */
+async function atMost<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const cancel = clock.after(ms, () => resolve(null))
+  return await Promise.race([work, promise]).finally(cancel)
 }

@@ -1,4 +1,5 @@
 import { MillraceError } from '../errors.ts'
+import { heldErrorsMax } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Coordinator } from '../ports/coordinator.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
@@ -125,7 +126,7 @@ export function startWorkerFlows(how: { kinds: Kinds; parts: WorkerParts; fatal(
       return (await Promise.all(all().map(one => one.end()))).every(isWhole => isWhole)
     },
     held: () => all().flatMap(one => [...one.held()].map(unit => `${one.flow}/${unit}`)),
-    errors: () => all().flatMap(one => errorsOf(one, clock)),
+    errors: () => errorsOf(all(), clock),
     stats: () => new Map(all().flatMap(statsOf)),
   }
 }
@@ -186,13 +187,19 @@ function namesIn(parts: ReadonlyMap<string, readonly number[]>): ReadonlySet<str
   return new Set([...parts].flatMap(([part, numbers]) => numbers.map(n => `${part}/${n}`)))
 }
 
-function errorsOf(one: WorkerFlow, clock: Clock): HeldError[] {
+/** As many as a report takes. */
+function errorsOf(flows: readonly WorkerFlow[], clock: Clock): HeldError[] {
   const wallAtMs = clock.wallMs() - clock.nowMs()
-  return [...one.errors()].flatMap(({ unit, code, sinceMs, offset }) => {
-    if (code === null) return []
-    const at = Math.max(0, Math.round(wallAtMs + sinceMs))
-    return [{ unit: `${one.flow}/${unit}`, code, sinceMs: at, offset: offset === null ? null : String(offset) }]
-  })
+  const found: HeldError[] = []
+  for (const one of flows) {
+    for (const { unit, code, sinceMs, offset } of one.errors()) {
+      if (found.length === heldErrorsMax) return found
+      if (code === null) continue
+      const at = Math.max(0, Math.round(wallAtMs + sinceMs))
+      found.push({ unit: `${one.flow}/${unit}`, code, sinceMs: at, offset: offset === null ? null : String(offset) })
+    }
+  }
+  return found
 }
 
 function statsOf(one: WorkerFlow): [string, UnitStats][] {

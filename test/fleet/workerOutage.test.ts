@@ -274,3 +274,13 @@ test('a chroot that is deleted is lost in order, and nothing is registered befor
   assert.deepEqual([one.runs(), one.worker.state().registered, one.worker.state().fences], [[], false, 0])
   await one.clock.until(() => one.worker.state().registered, 60_000)
 })
+
+test('a worker that may not write says so, and tries again ever more seldom', async () => {
+  const one = workerOf()
+  for (let i = 0; i < 5; i++) one.coordination.failNext('coordination-denied', asked => asked.do === 'write')
+  await one.clock.advance(900)
+  assert.equal(one.worker.state().trouble?.code, 'coordination-denied')
+  await one.clock.until(() => one.worker.state().registered, 60_000)
+  assert.ok(one.clock.nowMs() >= 15_000)
+  assert.equal(one.worker.state().trouble, null)
+})
