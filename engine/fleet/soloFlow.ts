@@ -1,6 +1,6 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
-import type { AnyKind, FlowWorker, UnitPlan, View } from '../flow/contract.ts'
+import type { AnyKind, FlowWorker, SteerContext, UnitPlan, View } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import { isPaused, type Overlay } from '../flow/overlay.ts'
 import type { FlowReport } from '../flow/report.ts'
@@ -8,10 +8,11 @@ import { partOf } from '../flow/unitName.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
 import { type Chores, startChores } from './chores.ts'
+import { type Reserved, reservedUnits } from './reserved.ts'
 import { type Runner, startRunner } from './runner.ts'
 
-/** One flow as it is declared. */
-export type FlowPlan = { kind: AnyKind; spec: unknown; overlay: Overlay }
+/** One flow as it is declared. `deleting`: its units stop, and what is left to be done is done (C-90). */
+export type FlowPlan = { kind: AnyKind; spec: unknown; overlay: Overlay; deleting?: boolean }
 
 /** What all flows of a process share. */
 export type SoloParts = {
@@ -26,6 +27,10 @@ export type SoloParts = {
   tell(flow: string, event: FlowEvent): void
   /** A flow ended with what it cannot go on with; the others go on. */
   broke(flow: string, error: unknown): void
+  /** Of a flow that is asked to go nothing is left. */
+  over?(flow: string): void
+  /** Of this process (C-21); without one it is the first. */
+  epoch?: number
   /** Each flow ends at the ends seen at its start; a unit that fails is not tried again. */
   untilEnd: boolean
 }
@@ -36,6 +41,13 @@ export type SoloFlow = {
   readonly worker: FlowWorker
   view(): View<unknown> | null
   report(): FlowReport
+  state(): { kind: AnyKind; spec: unknown; view: View<unknown> | null; over: boolean; context: SteerContext }
+  /** What may run by the last look, paused or not; null: nobody has looked yet. */
+  units(): readonly UnitPlan[] | null
+  /** What runs, waits for its next try, or has ended and not left. */
+  running(): ReadonlySet<string>
+  /** No action is begun under these units meanwhile, and none of them begins (C-95); rejects when one is not free. */
+  reserving: Reserved['during']
   /** Takes a changed plan, and tries at once what waits (C-38); the caller has asked `refuses` and `restarts`. */
   change(plan: FlowPlan): void
   /** Stops its units, and waits until their checkpoints are stored. */
@@ -48,10 +60,13 @@ export type SoloFlow = {
 export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): SoloFlow {
   const { clock } = parts
   const { kind } = first
-  const state: State = { plan: first, broken: null, ended: new AbortController(), over: Promise.withResolvers<void>() }
+  const state: State = {
+    ...{ plan: first, units: null, isGone: false, broken: null },
+    ...{ ended: new AbortController(), over: Promise.withResolvers<void>() },
+  }
   const stop = AbortSignal.any([parts.stop, state.ended.signal])
   stop.addEventListener('abort', () => state.over.resolve(), { once: true })
-  const { worker, runner, chores } = startSides(flow, state, stop, parts)
+  const { worker, runner, chores, reserved, context } = startSides(flow, state, stop, parts)
   const again = () => {
     chores.again()
     runner.again()
@@ -78,6 +93,10 @@ export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): S
       const now = { nowMs: clock.nowMs(), wallMs: clock.wallMs() }
       return kind.report(state.plan.spec, chores.view(), worker, now)
     },
+    state: () => ({ kind, spec: state.plan.spec, view: chores.view(), over: state.isGone, context }),
+    units: () => state.units,
+    running: runner.owned,
+    reserving: reserved.during,
     change(next) {
       state.plan = next
       stopLeft(state, runner, chores.view())
@@ -93,6 +112,9 @@ export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): S
 
 type State = {
   plan: FlowPlan
+  units: readonly UnitPlan[] | null
+  /** Asked to go, and nothing is left. */
+  isGone: boolean
   /** What it cannot go on with. */
   broken: { error: unknown } | null
   ended: AbortController
@@ -100,12 +122,9 @@ type State = {
   over: PromiseWithResolvers<void>
 }
 
-function startSides(
-  flow: string,
-  state: State,
-  stop: AbortSignal,
-  parts: SoloParts,
-): { worker: FlowWorker; runner: Runner; chores: Chores } {
+type Sides = { worker: FlowWorker; runner: Runner; chores: Chores; reserved: Reserved; context: SteerContext }
+
+function startSides(flow: string, state: State, stop: AbortSignal, parts: SoloParts): Sides {
   const { kafka, clock, chance, codec, crc, untilEnd, abort } = parts
   const { kind } = state.plan
   const fatal = (error: unknown) => {
@@ -119,18 +138,32 @@ function startSides(
   const changed = () => chores.steer()
   const runner = startRunner({ worker, clock, chance, stop, abort, retry: !untilEnd, changed, fatal })
   const seen = (view: View<unknown>, units: readonly UnitPlan[]) => {
-    const { spec } = state.plan
-    const [owned, busy] = [runner.owned(), chores.busy()]
+    const { spec, deleting } = state.plan
+    state.units = units
+    const owned = runner.owned()
     // Under the names of some an action may be writing (C-95): what runs stays, and no other begins.
-    const mayRun = (unit: string) => !paused(overlay(), unit) && (owned.has(unit) || !busy.has(unit))
-    runner.set(units.filter(({ unit }) => mayRun(unit)))
+    const mayBegin = (unit: string) => owned.has(unit) || !(chores.busy().has(unit) || reserved.units().has(unit))
+    runner.set(deleting ? [] : units.filter(({ unit }) => !paused(overlay(), unit) && mayBegin(unit)))
     const isOver = untilEnd && kind.pending(spec, view) === 0 && units.every(({ unit }) => runner.over(unit))
     if (isOver) state.over.resolve()
   }
-  const ctx = { ...shared, epoch: 1, signal: stop }
-  const chores = startChores({ kind, spec: () => state.plan.spec, overlay, owned: runner.owned, ctx, seen })
+  const context: SteerContext = { ...shared, epoch: parts.epoch ?? 1, signal: stop }
+  const reserved = reservedUnits({
+    flow,
+    taken: () => [...runner.owned(), ...chores.busy()],
+    changed: () => chores.steer(),
+  })
+  const chores = startChores({
+    ...{ kind, spec: () => state.plan.spec, overlay, ctx: context, seen },
+    owned: () => new Set([...runner.owned(), ...reserved.units()]),
+    deleting: () => state.plan.deleting ?? false,
+    over() {
+      if (!state.isGone) parts.over?.(flow)
+      state.isGone = true
+    },
+  })
   chores.done.catch(fatal)
-  return { worker, runner, chores }
+  return { worker, runner, chores, reserved, context }
 }
 
 /**
@@ -138,9 +171,9 @@ function startSides(
  * where a cluster is away. Nothing begins here: an action may be under its name (C-95).
  */
 function stopLeft({ plan }: State, runner: Runner, view: View<unknown> | null): void {
-  const { kind, spec, overlay } = plan
+  const { kind, spec, overlay, deleting } = plan
   const wanted = view === null ? null : unitsBy(kind, spec, view)
-  const isWanted = (unit: string) => !paused(overlay, unit) && (wanted?.has(unit) ?? true)
+  const isWanted = (unit: string) => !deleting && !paused(overlay, unit) && (wanted?.has(unit) ?? true)
   runner.set([...runner.owned()].filter(isWanted).map(unit => ({ unit, weight: 1 })))
 }
 
