@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { askedFleet } from './askedFleet.ts'
+
+const looks = [
+  'status',
+  'flows',
+  'flows clicks',
+  'topics clicks',
+  'topics clicks/clicks.a',
+  'partitions clicks',
+  'partitions clicks/clicks.a',
+  'partitions clicks/clicks.a/0',
+  'partitions clicks/clicks.a/0 --why',
+  'workers',
+  'workers w-1',
+  'plan',
+  'offsets get clicks',
+  'offsets get clicks/clicks.a',
+  'balancing',
+  'state',
+]
+
+test('every look is answered in every form, and a viewer may have it', async t => {
+  const { run } = await askedFleet(t)
+  for (const line of looks) {
+    for (const format of ['table', 'wide', 'json', 'yaml', 'name']) {
+      const { code, out, err } = await run(`${line} -o ${format}`, { role: 'viewer' })
+      assert.deepEqual([code, err], [0, ''], `${line} -o ${format}`)
+      assert.ok(out.endsWith('\n'), `${line} -o ${format}: ${out}`)
+      if (format === 'json') assert.equal(typeof JSON.parse(out), 'object', line)
+    }
+  }
+})
+
+test('json is what the API answered', async t => {
+  const { run, ask } = await askedFleet(t)
+  const { asOf: _, ...told } = (await ask('GET', '/v1/workers')).json
+  const { asOf, ...said } = JSON.parse((await run('workers -o json')).out)
+  assert.deepEqual(said, told)
+  assert.equal(typeof asOf, 'string')
+})
+
+test('name is one name a line, for scripts', async t => {
+  const { run } = await askedFleet(t)
+  assert.equal((await run('flows -o name')).out, 'clicks\npaused\n')
+  assert.equal((await run('workers -o name')).out, 'w-1\nw-2\n')
+  assert.equal((await run('topics clicks -o name')).out, 'clicks.a\n')
+  assert.equal((await run('partitions clicks -o name')).out, 'clicks/clicks.a/0\n')
+})
+
+test('columns are as wide as their widest cell, numbers at the right', async t => {
+  const { run, putWorker } = await askedFleet(t)
+  putWorker('a-worker-with-a-long-name')
+  const { out } = await run('workers')
+  const lines = out.trimEnd().split('\n')
+  assert.match(lines[0] ?? '', /^WORKER {21}STATE +UNITS {2}HELD {3}LOAD {2}SHARE {4}BEAT {2}ERRORS$/)
+  const at = (line: string | undefined, column: string) => line?.[(lines[0]?.indexOf(column) ?? 0) + column.length - 1]
+  assert.equal(at(lines[2], 'UNITS'), '1')
+  assert.equal(at(lines[2], 'ERRORS'), '1')
+  assert.equal(new Set(lines.map(line => line.length)).size, 1, out)
+})
+
+test('wide has more columns', async t => {
+  const { run } = await askedFleet(t)
+  assert.match((await run('workers -o wide')).out, /zone=a,gpu/)
+  assert.doesNotMatch((await run('workers')).out, /zone=a/)
+})
+
+test('the page of a partition joins what the leader, both brokers and people say of it, and what may be done', async t => {
+  const { run } = await askedFleet(t)
+  await run('skip clicks/clicks.a/0 --offset 7 --records 2')
+  await run('pause clicks/clicks.a/0')
+  const { code, out } = await run('partitions clicks/clicks.a/0 --why')
+  assert.equal(code, 0)
+  for (const line of [
+    /^partition +clicks\/clicks\.a\/0$/m,
+    /^state +paused: somebody paused it$/m,
+    /^checkpoint +5$/m,
+    /^source log +start 0, stable 9, end 10$/m,
+    /^lag +4 records$/m,
+    /^worker +w-1$/m,
+    /^lease +ready, last beat 500 ms ago, held for 7\.5 s$/m,
+    /^generation +7\/3 wanted, 7\/3 applied$/m,
+    /^paused +clicks\.a\/0$/m,
+    /^to skip +2 from offset 7$/m,
+    /^set aside +createTopic \*: kafka-not-authorized: no right$/m,
+    /^next +millrace resume clicks lets it run$/m,
+  ]) {
+    assert.match(out, line)
+  }
+})
+
+test('a list of partitions says which of them are paused', async t => {
+  const { run } = await askedFleet(t)
+  assert.match((await run('partitions clicks')).out, /-\n$/)
+  await run('pause clicks --topic clicks.a --partitions 0-3')
+  assert.match((await run('partitions clicks')).out, /yes\n$/)
+})
+
+const unknown: [line: string, meant: RegExp][] = [
+  ['flows clics', /did you mean clicks\?/],
+  ['topics clics', /did you mean clicks\?/],
+  ['topics clicks/clicks.b', /did you mean clicks\.a\?/],
+  ['partitions clicks/clicks.b', /did you mean clicks\.a\?/],
+  ['partitions clics/clicks.a/0', /did you mean clicks\?/],
+  ['workers w-3', /did you mean w-1\?/],
+  ['offsets get clicks/clicks.b', /did you mean clicks\.a\?/],
+]
+
+test('a name that is not there ends with 4, and the nearest one is told', async t => {
+  const { run } = await askedFleet(t)
+  for (const [line, meant] of unknown) {
+    const { code, out, err } = await run(line)
+    assert.deepEqual([code, out], [4, ''], line)
+    assert.match(err, /^not-found: /, line)
+    assert.match(err, meant, line)
+  }
+})
+
+test('words that are wrong end with 2 before anybody is asked', async t => {
+  const { run, audit } = await askedFleet(t)
+  for (const line of [
+    'status -o tabel',
+    'partitions clicks/a/x',
+    'partitions clicks/a/1/2',
+    'partitions clicks --why',
+    'topics',
+    'flows a b c',
+    'statsu',
+    'pause clicks --partitions 0-3',
+    'pause clicks/a --topic b',
+    'pause clicks --wait 0',
+    'pause clicks --wait 61',
+    'balancing maybe',
+    'move clicks/a/1',
+    'move clicks/a --to w-1',
+    'move clicks/a/1 --to w-1 --anywhere',
+    'skip clicks/a/1',
+    'skip clicks/a/1 --offset -1',
+    'skip clicks/a/1 --offset 1 --records 0',
+    'offsets reset clicks',
+    'offsets reset clicks --to 2026-01-31T00:00',
+    'apply',
+    'diff -f /nowhere/flows.yaml',
+  ]) {
+    const { code, out, err } = await run(line)
+    assert.deepEqual([code, out], [2, ''], `${line}: ${err}`)
+    assert.notEqual(err, '', line)
+  }
+  assert.equal(audit.length, 0)
+})
+
+test('what an answer brings cannot move the cursor of a terminal', async t => {
+  const { run, putWorker } = await askedFleet(t)
+  putWorker('w-3', { software: 'a\u001b[2Jb\nc' })
+  const { out } = await run('workers -o wide')
+  assert.ok(!out.includes('\u001b'))
+  assert.equal(out.trimEnd().split('\n').length, 4)
+})
