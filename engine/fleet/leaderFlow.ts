@@ -139,7 +139,7 @@ function accept(state: State, doc: FlowDoc, tag: string): void {
 }
 
 /** Tags stand beside the words of the kind (C-53). */
-function requiresIn(spec: FlowDoc['spec']): readonly string[] {
+export function requiresIn(spec: FlowDoc['spec']): readonly string[] {
   const found = typeof spec === 'object' && spec !== null && 'requires' in spec ? spec['requires'] : []
   return Array.isArray(found) ? found.filter(tag => typeof tag === 'string') : []
 }

@@ -1,7 +1,13 @@
 import { MillraceError } from '../errors.ts'
-import type { OffsetChange, OffsetsWish } from '../flow/contract.ts'
+import type { AnyKind, OffsetChange, OffsetsWish, SteerContext, View } from '../flow/contract.ts'
 import { partOf } from '../flow/unitName.ts'
-import type { LeaderFlow } from './leaderFlow.ts'
+
+/** A flow as the leader has it, or the one process. */
+export type SteeredFlow = {
+  readonly flow: string
+  state(): { kind: AnyKind | null; spec: unknown; view: View<unknown> | null; context: SteerContext }
+  reserving<T>(units: ReadonlySet<string>, work: () => Promise<T>): Promise<T>
+}
 
 /** What people ask of the positions of a flow (M-94). */
 export type OffsetsRequest = {
@@ -10,7 +16,7 @@ export type OffsetsRequest = {
 
 /** Done by the kind; meanwhile none of these units is given to anybody (C-95). */
 export async function setOffsets(
-  flow: LeaderFlow,
+  flow: SteeredFlow,
   request: OffsetsRequest,
   signal: AbortSignal,
 ): Promise<readonly OffsetChange[]> {

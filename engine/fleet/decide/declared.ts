@@ -71,6 +71,11 @@ function leftWith(doc: FlowDoc): Json {
   return markOf(doc).get('left') ?? null
 }
 
+/** Its file does not have it any more, and nobody has resumed it: it stays for what people said of it. */
+export function isLeft(doc: FlowDoc): boolean {
+  return leftWith(doc) !== null && doc.overlay.paused === '*'
+}
+
 export function writtenOverlay({ paused, skips, topics }: Overlay): FlowOverlay {
   const byTopic = new Map<string, Map<number, readonly [string | number, number]>>()
   for (const [unit, { offset, records }] of skips) {
