@@ -127,12 +127,12 @@ export function startChores(how: Steered): Chores {
 
 /** Null: it could not be seen; the last view stays (C-94). */
 async function looked(
-  { kind, spec, ctx }: Steered,
+  { kind, spec, overlay, ctx }: Steered,
   before: unknown,
   say: (error: MillraceError | null) => void,
 ): Promise<{ found: unknown } | null> {
   try {
-    const found = await unlessAborted(kind.look(spec(), ctx, before), ctx.signal)
+    const found = await unlessAborted(kind.look(spec(), { ...ctx, overlay: overlay() }, before), ctx.signal)
     if (ctx.signal.aborted) return null
     say(null)
     return { found }

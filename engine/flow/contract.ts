@@ -5,7 +5,8 @@ import type { Chance, Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
 import type { FlowEvent, Tell } from './event.ts'
 import type { Overlay } from './overlay.ts'
-import type { FlowReport } from './report.ts'
+import type { FlowReport, Warning } from './report.ts'
+import type { SelectRule } from './select.ts'
 import type { PartitionState } from './states.ts'
 
 /** A unit that may run now (DESIGN §3); `unit` is `topic/partition` within its flow. */
@@ -57,6 +58,10 @@ type FlowContext = {
 }
 /** Leader side. `signal` ends what is under way. */
 export type SteerContext = FlowContext & { epoch: number; signal: AbortSignal }
+/** A look also needs to know what people have put in and out (C-38). */
+export type LookContext = SteerContext & { overlay: Overlay }
+/** To read what one flow has stored and where its logs end, by any process. */
+export type ReadContext = Pick<SteerContext, 'flow' | 'kafka' | 'clock' | 'signal'>
 /** Worker side, of a whole flow. */
 export type WorkerContext = FlowContext & {
   /** Whether a checkpoint may be stored: also for a while after `mayWrite` has ended, for one last time (C-5). */
@@ -103,6 +108,34 @@ export type OffsetChange = {
   fault: Fault | null
 }
 
+/** Where one partition stands (M-94). Null: not known now, or none stored. */
+export type OffsetRow = {
+  topic: string
+  partition: number
+  checkpoint: bigint | null
+  logStart: bigint | null
+  lastStable: bigint | null
+  highWatermark: bigint | null
+}
+
+/** What a spec makes of one topic (M-13). */
+export type PreviewRow = {
+  topic: string
+  selected: boolean
+  rule: SelectRule
+  /** Null: it is not selected. */
+  destination: string | null
+  partitions: number
+  /** Partitions at the destination now; null = it has no such topic. */
+  there: number | null
+  fault: Fault | null
+}
+/** `warnings`: what does not keep it from running, and somebody should know. */
+export type FlowPreview = { topics: PreviewRow[]; units: number; warnings: Warning[] }
+
+/** What is known here of a unit that may run in another process (C-30, `/stats`). Null: not known. */
+export type UnitSeen = { bytesPerSecond: number | null; lagRecords: number | null; state: PartitionState }
+
 /** What the units of one flow share in one process: docs/decisions/0007. */
 export interface FlowWorker {
   /** Until `stop`, or its end; or throws a MillraceError. Its checkpoint is stored when it returns after `stop`. */
@@ -124,7 +157,7 @@ export interface FlowKind<Spec, Look, Act extends Action, Worker extends FlowWor
   readonly kind: string
   /** How often `look` is called although nothing asked for it. */
   lookMs(spec: Spec): number
-  look(spec: Spec, ctx: SteerContext, before: Look | null): Promise<Look>
+  look(spec: Spec, ctx: LookContext, before: Look | null): Promise<Look>
   units(spec: Spec, view: View<Look>): UnitPlan[]
   /** In order of urgency. */
   steer(spec: Spec, view: View<Look>): Act[]
@@ -134,19 +167,26 @@ export interface FlowKind<Spec, Look, Act extends Action, Worker extends FlowWor
   /** Why partitions do not run that somebody has to decide on: each is told once, for as long as it stands. */
   stands(spec: Spec, view: View<Look>): FlowEvent[]
   open(spec: Spec, ctx: WorkerContext): Worker
-  /** `view` null: nothing was seen yet; `worker` null: its units run in other processes. */
-  report(spec: Spec, view: View<Look> | null, worker: Worker | null, now: { nowMs: number; wallMs: number }): FlowReport
+  /** `view` null: nothing was seen yet; `worker` null: its units run in other processes, and `seen` tells of them. */
+  report(spec: Spec, view: View<Look> | null, worker: Worker | null, now: ReportNow): FlowReport
   /** Whether running units must be started anew for a changed spec. */
   restarts(before: Spec, after: Spec): boolean
   /** Every unit of the flow by that look, ready or not. */
   parts?(spec: Spec, view: View<Look>): string[]
   /** Puts the checkpoints of free units where people want them (M-94); with `dryRun` it only says where that is. */
   setOffsets?(request: OffsetsWish, spec: Spec, view: View<Look>, ctx: SteerContext): Promise<OffsetChange[]>
+  /** Of every partition that is selected: a few requests for all of them. */
+  offsets?(spec: Spec, overlay: Overlay, ctx: ReadContext): Promise<OffsetRow[]>
+  /** What the flow takes and leaves out by that look, and where it goes (M-13). Pure. */
+  preview?(spec: Spec, view: View<Look>): FlowPreview
   /** Where a unit's checkpoint stands by that look: what people asked to skip below it is done (C-38). */
   checkpoint?(view: View<Look>, unit: string): bigint | null
   /** A change that a running flow does not take (M-20), else null. */
   refuses(before: Spec, after: Spec): Fault | null
 }
+
+/** `seen`: of a unit that the worker given here does not have. */
+export type ReportNow = { nowMs: number; wallMs: number; seen?(unit: string): UnitSeen | null }
 
 /** Method parameters are compared both ways, so every kind is one of these. */
 export type AnyKind = FlowKind<unknown, unknown, Action, FlowWorker>

@@ -14,8 +14,13 @@ export type TopicReport = {
   state: PartitionState
 }
 
+/** What a flow does as it was told to, and somebody should know. */
+export type Warning = { code: string; message: string; hint: string | null }
+
 export type FlowReport = {
   topics: TopicReport[]
+  /** Absent: none. */
+  warnings?: Warning[]
   partitions: number
   /** Partitions in any state but `running`. */
   notRunning: number

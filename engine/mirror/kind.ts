@@ -1,17 +1,20 @@
 import type { Fault } from '../errors.ts'
 import type { FlowKind, UnitPlan, View } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
-import { selection } from '../flow/select.ts'
-import { unitName } from '../flow/unitName.ts'
+import { partOf, unitName } from '../flow/unitName.ts'
 import { topicGoneLooks } from '../limits.ts'
 import { notThere } from './decide/notThere.ts'
-import { planTopics } from './decide/planTopics.ts'
+import { hasCheckpoint, partitionsOf, planTopics } from './decide/planTopics.ts'
+import { previewWith } from './decide/previewOf.ts'
 import { standingFaults } from './decide/standingFaults.ts'
 import { type MirrorAction, steerMirror } from './decide/steerMirror.ts'
+import { warningsOf } from './decide/warnings.ts'
 import type { MirrorLook } from './look.ts'
+import { offsetRows } from './offsetRows.ts'
 import { performMirror } from './perform.ts'
 import { reportOf } from './report.ts'
 import { lookWithRights, type Rights } from './rights.ts'
+import { setOffsets } from './setOffsets.ts'
 import type { MirrorSpec } from './spec.ts'
 import { type MirrorWorker, openWorker } from './worker.ts'
 
@@ -26,9 +29,17 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
   pending,
   stands,
   open: openWorker,
-  report: (spec, view, worker, now) =>
-    reportOf(view && planTopics(spec, view), worker?.units ?? new Map(), { overlay: view?.overlay ?? null, ...now }),
-  checkpoint: (view, unit) => view.offsets.get(unit)?.offset ?? null,
+  report: (spec, view, worker, now) => {
+    const overlay = view?.overlay ?? null
+    const report = reportOf(view && planTopics(spec, view), worker?.units ?? new Map(), { overlay, ...now })
+    const warnings = warningsOf(spec)
+    return warnings.length > 0 ? { ...report, warnings } : report
+  },
+  parts: partitionsOf,
+  setOffsets,
+  offsets: offsetRows,
+  preview: previewWith,
+  checkpoint,
   restarts: (before, after) => JSON.stringify(fixed(before)) !== JSON.stringify(fixed(after)),
   refuses,
 }
@@ -41,15 +52,19 @@ function stands(spec: MirrorSpec, view: View<MirrorLook & Rights>): FlowEvent[] 
 
 /** A unit is one partition of the source, under its name there (M-1): those that nothing stands in the way of (M-5). */
 function unitsOf(spec: MirrorSpec, view: View<MirrorLook>): UnitPlan[] {
-  // The look may be older than the spec: what has left it stops at once.
-  const selected = selection(spec.topics)
-  return planTopics(spec, view)
-    .filter(({ topic }) => selected(topic, view.topics.get(topic)?.internal ?? false).selected)
-    .flatMap(({ topic, partitions }) =>
-      partitions
-        .filter(p => p.is === 'ready')
-        .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
-    )
+  return planTopics(spec, view).flatMap(({ topic, partitions }) =>
+    partitions
+      .filter(p => p.is === 'ready')
+      .map(({ partition }) => ({ unit: unitName({ topic, partition }), weight: 1 })),
+  )
+}
+
+/** Of the topic that is there now: what was stored of one before it says nothing of a skip in this one. */
+function checkpoint(view: View<MirrorLook>, unit: string): bigint | null {
+  const { topic, partition } = partOf(unit)
+  const source = view.topics.get(topic)
+  if (source && !hasCheckpoint(view, source, partition)) return null
+  return view.offsets.get(unit)?.offset ?? null
 }
 
 /** What is on its way to become ready; what somebody has to decide or to make is not. */

@@ -1,6 +1,7 @@
-import type { SteerContext } from '../flow/contract.ts'
+import type { LookContext, SteerContext } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
-import { selection } from '../flow/select.ts'
+import type { Overlay } from '../flow/overlay.ts'
+import type { TopicRules } from '../flow/select.ts'
 import { unitName } from '../flow/unitName.ts'
 import { within } from '../flow/within.ts'
 import { configsLookMs, performTimeoutMs, topicGoneLooks } from '../limits.ts'
@@ -9,6 +10,7 @@ import { configChanges } from './decide/configChanges.ts'
 import { type DestinationNames, destinationNames } from './decide/destinationNames.ts'
 import { guardOf } from './decide/planTopics.ts'
 import type { Provenance } from './decide/provenance.ts'
+import { selected as selectedBy } from './decide/selected.ts'
 import { offsetsIn } from './groupOffsets.ts'
 import { type ProvenanceRead, provenanceTopicName, readProvenance } from './provenanceTopic.ts'
 import type { MirrorSpec } from './spec.ts'
@@ -23,6 +25,8 @@ export type Configs = {
 export type MirrorLook = {
   source: ClusterView
   destination: ClusterView
+  /** What `topics` was selected by. */
+  by: { rules: TopicRules; overlay: Overlay['topics'] }
   /** Selected and there, or absent for less than three looks (M-14): then as they were last seen. */
   topics: ReadonlyMap<string, TopicView>
   /** Looks in a row in which a selected topic was absent, and when the last of them was counted. */
@@ -43,7 +47,7 @@ export type MirrorLook = {
 /** Reads what `steer` and `units` must know, in this order: our own provenance before that of the source (M-21). */
 export async function lookAtClusters(
   spec: MirrorSpec,
-  ctx: SteerContext,
+  ctx: LookContext,
   before: MirrorLook | null,
 ): Promise<MirrorLook> {
   const from = ctx.kafka(spec.from)
@@ -59,13 +63,14 @@ export async function lookAtClusters(
   const { topics, absent, absentMs, gone } = selectedTopics(spec, source, { known, look: before }, ctx)
   const existing = new Set(destination.topics.filter(t => t.code === 0).map(t => t.topic))
   const sameCluster = source.clusterId !== '' && source.clusterId === destination.clusterId
-  const selected = selection(spec.topics)
+  const by = { rules: spec.topics, overlay: ctx.overlay.topics }
+  const selected = selectedBy(by.rules, by.overlay)
   const names = destinationNames([...topics.keys()], spec.naming, existing, sameCluster ? selected : null)
   const configs = await configsOf(spec, { ctx, from, to, names, existing, ours, before })
   // Not before all is known: a look that fails is done again from where it began, and would tell again.
   for (const event of gone) ctx.tell(event)
   const upstream = read ? [...read.upstream.records.values()] : []
-  const seen = { source, destination, topics, absent, absentMs, names, ours, upstream, read, configs }
+  const seen = { source, destination, by, topics, absent, absentMs, names, ours, upstream, read, configs }
   const nowMs = ctx.clock.nowMs()
   return { ...seen, offsets: offsetsOf(entries, nowMs, before), rivals: rivalsOf(seen, nowMs, before) }
 }
@@ -109,10 +114,10 @@ function selectedTopics(
   spec: MirrorSpec,
   source: ClusterView,
   before: { known: ReadonlyMap<string, TopicView>; look: MirrorLook | null },
-  ctx: SteerContext,
+  ctx: LookContext,
 ): Pick<MirrorLook, 'topics' | 'absent' | 'absentMs'> & { gone: FlowEvent[] } {
   const gone: FlowEvent[] = []
-  const selected = selection(spec.topics)
+  const selected = selectedBy(spec.topics, ctx.overlay.topics)
   const topics = new Map<string, TopicView>()
   const absent = new Map<string, number>()
   const absentMs = new Map<string, number>()

@@ -112,6 +112,7 @@ function placeOne(
   const { part, destination, entry, metadata, topicId, destinationId, logStart, lastStable, highWatermark } = facts
   const nowMs = ctx.clock.nowMs()
   const at = { offset: entry.offset, epoch: entry.epoch }
+  const isNewlySet = metadata?.setMs != null && entry.metadata !== unit.stored?.metadata
   unit.stored = entry
   const end = spec.isolation === 'read_committed' ? lastStable : highWatermark
   if (ctx.untilEnd) unit.until ??= end
@@ -123,8 +124,9 @@ function placeOne(
     unit.committed = entry.offset
     return { unit, error: destinationRecreated(destination, part, ctx.flow) }
   }
-  // Ours is the newer one: what is stored is what we stored last, or a commit of ours that came late.
-  const goesOn = isKnown && unit.topicId === topicId && isOurs(unit, facts)
+  // Ours is the newer one: what is stored is what we stored last, or a commit of ours that came late; but what somebody
+  // has set since (M-94) says where to go on, also at an offset that we have stored ourselves.
+  const goesOn = isKnown && !isNewlySet && unit.topicId === topicId && isOurs(unit, facts)
   unit.destinationId = destinationId
   if (goesOn) return { unit, error: null }
   unit.ownedSinceMs = nowMs

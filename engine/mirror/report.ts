@@ -1,3 +1,4 @@
+import type { ReportNow, UnitSeen } from '../flow/contract.ts'
 import { isPaused, type Overlay } from '../flow/overlay.ts'
 import type { FlowReport, TopicReport } from '../flow/report.ts'
 import { type PartitionState, worst } from '../flow/states.ts'
@@ -7,37 +8,36 @@ import { lagOf, lagSecondsOf } from './lag.ts'
 import type { Unit } from './run.ts'
 import { stateOf } from './troubles.ts'
 
-type Now = { nowMs: number; wallMs: number }
+type Now = ReportNow & { overlay: Overlay | null }
 type Row = TopicReport & { states: PartitionState[] }
 
 /**
  * What a flow shows of itself (M-96, MIRROR §3.5): what the leader plans, and of what runs or has run here how far it
  * is. `plans` null: nothing has been seen yet.
  */
-export function reportOf(
-  plans: TopicPlan[] | null,
-  units: ReadonlyMap<string, Unit>,
-  now: Now & { overlay: Overlay | null },
-): FlowReport {
+export function reportOf(plans: TopicPlan[] | null, units: ReadonlyMap<string, Unit>, now: Now): FlowReport {
   const rows: Row[] = []
   const whole = { notRunning: 0, partitionsUnknown: 0, lagSeconds: null as number | null }
   for (const { topic, destination, partitions } of plans ?? []) {
     const row: Row = { ...empty, topic, destination, states: [] }
     rows.push(row)
     for (const plan of partitions) {
-      const unit = units.get(unitName({ topic, partition: plan.partition })) ?? null
-      const state = stateIn(plan, unit, topic, now)
+      const name = unitName({ topic, partition: plan.partition })
+      const unit = units.get(name) ?? null
+      const seen = unit === null ? (now.seen?.(name) ?? null) : null
+      const state = stateIn(plan, { topic, unit, seen }, now)
       row.partitions++
       row.states.push(state)
       if (state !== 'running') whole.notRunning++
-      const lag = unit && isTold(unit, state) ? lagOf(unit) : null
       if (unit) addCounts(row, unit)
-      if (unit === null || lag === null) whole.partitionsUnknown++
-      else {
-        row.lagRecords = (row.lagRecords ?? 0) + lag
-        const seconds = lagSecondsOf(unit, lag, now.wallMs)
-        if (seconds !== null) whole.lagSeconds = Math.max(whole.lagSeconds ?? 0, seconds)
+      const lag = unit && isTold(unit, state) ? lagOf(unit) : seen && !standing.has(state) ? seen.lagRecords : null
+      if (lag === null) {
+        whole.partitionsUnknown++
+        continue
       }
+      row.lagRecords = (row.lagRecords ?? 0) + lag
+      const seconds = unit && lagSecondsOf(unit, lag, now.wallMs)
+      if (seconds !== null) whole.lagSeconds = Math.max(whole.lagSeconds ?? 0, seconds)
     }
   }
   return { ...summed(rows), ...whole }
@@ -58,15 +58,14 @@ const empty: TopicReport = {
 /** The first of M-93 that holds. */
 function stateIn(
   plan: PartitionPlan,
-  unit: Unit | null,
-  topic: string,
-  now: Now & { overlay: Overlay | null },
+  { topic, unit, seen }: { topic: string; unit: Unit | null; seen: UnitSeen | null },
+  now: Now,
 ): PartitionState {
   if (now.overlay && isPaused(now.overlay, topic, plan.partition)) return 'paused'
   if (plan.is === 'refused' || plan.is === 'error') return plan.is
   if (plan.is !== 'ready') return 'waiting'
   // Ready, and not begun yet.
-  return unit ? stateOf(unit, now.nowMs) : 'waiting'
+  return unit ? stateOf(unit, now.nowMs) : (seen?.state ?? 'waiting')
 }
 
 /** Of what nobody reads nobody knows how the source goes on; after the end of a flow the last that was seen is told. */

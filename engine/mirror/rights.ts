@@ -1,9 +1,10 @@
 import { MillraceError } from '../errors.ts'
-import type { SteerContext } from '../flow/contract.ts'
+import type { LookContext } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import { missingRight } from '../flow/missingRight.ts'
 import type { TopicRules } from '../flow/select.ts'
 import type { ClusterAdmin } from '../ports/kafka.ts'
+import { rulesWith } from './decide/selected.ts'
 import { isEvery, topicResources } from './decide/topicResources.ts'
 import { lookAtClusters, type MirrorLook } from './look.ts'
 import { provenanceTopicName } from './provenanceTopic.ts'
@@ -24,14 +25,17 @@ const denied = 29
  */
 export async function lookWithRights(
   spec: MirrorSpec,
-  ctx: SteerContext,
+  ctx: LookContext,
   before: (MirrorLook & Rights) | null,
 ): Promise<MirrorLook & Rights> {
   const from = ctx.kafka(spec.from)
   if (spec.loopGuard === 'topic') await mayReadGuards(spec.from, from.admin, ctx.flow)
   const look = await lookAtClusters(spec, ctx, before)
   const rightsMissing: FlowEvent[] = []
-  const hidden = look.topics.size === 0 ? await hiddenTopics(spec.from, from.admin, spec.topics) : null
+  const hidden =
+    look.topics.size === 0
+      ? await hiddenTopics(spec.from, from.admin, rulesWith(spec.topics, ctx.overlay.topics))
+      : null
   if (hidden) rightsMissing.push({ code: hidden.code, message: hidden.message, hint: hidden.hint })
   const target = spec.destination.create ? null : await hiddenTarget(spec, look, ctx.kafka(spec.to).admin)
   if (target) rightsMissing.push(target)

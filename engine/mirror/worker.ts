@@ -159,9 +159,12 @@ function take(units: Map<string, Unit>, name: string, unit: Unit, nowMs: number)
   unit.held = true
 }
 
+/** With no checkpoint that is known to be stored it begins at what is stored, whoever has written that (C-45). */
 function letGo(unit: Unit | undefined, nowMs: number): void {
-  if (unit) Object.assign(unit, { held: false, leftMs: nowMs })
+  if (unit) Object.assign(unit, { held: false, leftMs: nowMs, committed: unit.committed ?? neverStored })
 }
+
+const neverStored = -1n
 
 /** What has left for good. A paused one is still told of, with what was copied of it. */
 function forget(units: Map<string, Unit>, ctx: WorkerContext, nowMs: number): void {

@@ -41,7 +41,7 @@ function leaderOf() {
   async function round(meanwhile = async () => {}): Promise<{ topic: string; partition: number }[][]> {
     const commits: { topic: string; partition: number }[][] = []
     for (let n = 0; n < 5; n++) {
-      look = await over(mirrorKind.look(spec, ctx, look))
+      look = await over(mirrorKind.look(spec, { ...ctx, overlay: noOverlay }, look))
       const now = { nowMs: clock.nowMs(), wallMs: clock.wallMs(), owned: new Set<string>(), aside: new Map() }
       const view = { ...look, ...now, flow: 'flow', epoch: 1, overlay: noOverlay }
       const [action] = mirrorKind.steer(spec, view)

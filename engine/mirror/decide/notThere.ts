@@ -4,13 +4,15 @@ import { nearest } from '../../flow/nearest.ts'
 import { noTopic } from '../../flow/noTopic.ts'
 import type { MirrorLook } from '../look.ts'
 import type { MirrorSpec } from '../spec.ts'
+import { rulesWith } from './selected.ts'
 
 /**
- * What the rules speak of and the source has not (M-10, M-13): each topic that is named, and patterns of which no
+ * What the rules speak of and the source has not (M-10, M-13): each topic that is named or put in, and patterns of which no
  * topic is selected. It may be to come, so it is `waiting`; but a flow that copies nothing must not look like one
  * that has nothing to do.
  */
-export function notThere({ topics: { names, include } }: MirrorSpec, view: View<MirrorLook>): FlowEvent[] {
+export function notThere(spec: MirrorSpec, view: View<MirrorLook>): FlowEvent[] {
+  const { names, include } = rulesWith(spec.topics, view.overlay.topics)
   const state = 'waiting'
   const there = view.source.topics.map(({ topic }) => topic)
   const known = new Set([...there, ...view.topics.keys()])

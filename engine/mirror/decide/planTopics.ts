@@ -8,6 +8,7 @@ import type { MirrorLook } from '../look.ts'
 import type { MirrorSpec } from '../spec.ts'
 import { checkpointFrom } from './checkpointMetadata.ts'
 import { type LoopFound, loopCheck, type Provenance } from './provenance.ts'
+import { selected } from './selected.ts'
 
 export type PartitionPlan = {
   partition: number
@@ -32,7 +33,7 @@ type Looked = View<MirrorLook>
 export function planTopics(spec: MirrorSpec, view: Looked): TopicPlan[] {
   const targets = new Map(view.destination.topics.filter(t => t.code === 0).map(t => [t.topic, t]))
   const tooMany = tooManyStarts(spec, view)
-  return [...view.topics.values()].map(source => {
+  return [...topicsNow(spec, view)].map(source => {
     const destination = view.names.names.get(source.topic) ?? source.topic
     const target = targets.get(destination) ?? null
     const refused = tooMany ?? refusal(spec, view, source)
@@ -50,6 +51,20 @@ export function planTopics(spec: MirrorSpec, view: Looked): TopicPlan[] {
     }
     return plan
   })
+}
+
+/** The look may be older than the spec, or than what people have put out since: what has left stops at once (M-13). */
+export function topicsNow(spec: MirrorSpec, { topics, by, overlay }: Looked): Iterable<TopicView> {
+  if (by.rules === spec.topics && by.overlay === overlay.topics) return topics.values()
+  const isTaken = selected(spec.topics, overlay.topics)
+  return topics.values().filter(({ topic, internal }) => isTaken(topic, internal).selected)
+}
+
+/** Every unit by that look, ready or not. */
+export function partitionsOf(spec: MirrorSpec, view: Looked): string[] {
+  return [...topicsNow(spec, view)].flatMap(({ topic, partitions }) =>
+    partitions.map(({ partition }) => unitName({ topic, partition })),
+  )
 }
 
 function refusal(spec: MirrorSpec, view: Looked, source: TopicView): Fault | null {
@@ -190,7 +205,7 @@ function checkpointLost(view: Looked, unit: string): Fault {
 /** M-70: all first starts are one commit, so that a crash leaves all or none. */
 function tooManyStarts(spec: MirrorSpec, view: Looked): Fault | null {
   if (spec.start === 'earliest' || !isFirst(view)) return null
-  const count = [...view.topics.values()].reduce((sum, topic) => sum + topic.partitions.length, 0)
+  const count = [...topicsNow(spec, view)].reduce((sum, topic) => sum + topic.partitions.length, 0)
   if (count <= firstStartsMax) return null
   const message = `${count} partitions begin at once with a start other than earliest; at most ${firstStartsMax} can (M-70)`
   return { code: 'config-invalid', message, hint: 'make two flows' }

@@ -1,5 +1,5 @@
 import { asideKey, type View } from '../../flow/contract.ts'
-import { unitName } from '../../flow/unitName.ts'
+import { partOf, unitName } from '../../flow/unitName.ts'
 import { actionTopicsMax, checkpointAgainMs, firstStartsMax } from '../../limits.ts'
 import type { ConfigChange, Entry, TopicConfig } from '../../ports/kafka.ts'
 import type { MirrorLook } from '../look.ts'
@@ -41,6 +41,7 @@ type Looked = View<MirrorLook>
 
 /** What the leader of a mirror has to do now, the most urgent first (M-5). */
 export function steerMirror(spec: MirrorSpec, view: Looked): MirrorAction[] {
+  if (view.deleting) return lastOf(view)
   const plans = planTopics(spec, view)
   const actions: MirrorAction[] = []
   const records = provenanceToWrite(spec, view, plans)
@@ -58,6 +59,12 @@ export function steerMirror(spec: MirrorSpec, view: Looked): MirrorAction[] {
     if (changes.length > 0) actions.push({ do: 'syncConfigs', changes })
   }
   return actions
+}
+
+/** A flow that is asked to go lets others have its topics, when nothing of it runs any more (M-74, C-90). */
+function lastOf(view: Looked): MirrorAction[] {
+  const records = view.owned.size > 0 ? [] : endedOf(view)
+  return records.length > 0 ? [{ do: 'provenance', records }] : []
 }
 
 /** One record for each topic, as it should be (M-21); `ended` when it has left the flow or is refused. */
@@ -94,13 +101,18 @@ function provenanceToWrite(spec: MirrorSpec, view: Looked, plans: TopicPlan[]): 
     })
   }
   const named = new Set([...wanted.map(one => one.topic), ...plans.map(plan => plan.destination)])
-  for (const [topic, ours] of view.ours) {
-    if (!named.has(topic) && ours.endedMs === null) wanted.push({ ...ours, claims: false, endedMs: view.wallMs })
-  }
+  wanted.push(...endedOf(view).filter(one => !named.has(one.topic)))
   return wanted.filter(one => {
     const ours = view.ours?.get(one.topic)
     return !ours || !sameProvenance(ours, one)
   })
+}
+
+/** Live records as they are when their topics leave the flow. One of which a unit still runs has not left yet. */
+function endedOf(view: Looked): Provenance[] {
+  const runs = new Set([...view.owned].map(unit => partOf(unit).topic))
+  const left = [...(view.ours?.values() ?? [])].filter(one => one.endedMs === null && !runs.has(one.src))
+  return left.map(one => ({ ...one, claims: false, endedMs: view.wallMs }))
 }
 
 /** What we are about to set is remembered before it is set, so that a crash between the two forgets nothing (M-25). */

@@ -40,6 +40,7 @@ export function viewOf(of: ViewOf): MirrorView {
   return {
     source: clusterView('east-id', source),
     destination: clusterView('west-id', (of.destination ?? []).map(topicView)),
+    by: { rules: { include: [], exclude: [], names: [] }, overlay: new Map() },
     topics: new Map(source.map(topic => [topic.topic, topic])),
     absentMs: new Map(),
     absent: new Map(Object.entries(of.absent ?? {})),
