@@ -51,7 +51,7 @@ async function mirroring(partitions = 4) {
   await clock.until(() => ends().every(end => end > 50), 10_000)
   return {
     ...one,
-    ...{ clock, parts, east, west, ends, checkpoints, cutLinks: cuts },
+    ...{ clock, parts, metadata, east, west, ends, checkpoints, cutLinks: cuts },
     stopFeed: () => cancelFeed(),
     written: () => written,
     /** The values of a partition at the destination. */
@@ -67,7 +67,7 @@ async function mirroring(partitions = 4) {
   }
 }
 
-test('COORDINATION 15: over an outage of 60 s a mirror stores what is acknowledged, pauses, and goes on without a double', async () => {
+test('over an outage of 60 s a mirror stores what is acknowledged, pauses, and goes on without a double', async () => {
   const one = await mirroring()
   await one.beaten()
   one.coordination.outage(60_000)
@@ -93,7 +93,7 @@ test('COORDINATION 15: over an outage of 60 s a mirror stores what is acknowledg
   for (const { partition } of one.parts) assert.deepEqual(one.copied(partition), all)
 })
 
-test('COORDINATION 13: at the fence what waits for an answer is cut, its answer changes nothing, and all begins at the checkpoint', async () => {
+test('at the fence what waits for an answer is cut, its answer changes nothing, and all begins at the checkpoint', async () => {
   const one = await mirroring()
   await one.beaten()
   const answer = one.west.holdAnswers(0, 'Produce')
@@ -146,4 +146,26 @@ test('what is answered while the lease closes is stored too: what was not writte
   one.stopFeed()
   await one.clock.until(() => one.checkpoints().every(offset => offset >= one.written()), 60_000)
   for (const { partition } of one.parts) assert.deepEqual(one.copied(partition), [...Array(one.written()).keys()])
+})
+
+test('a unit that left without its checkpoint stored begins at what is stored when it comes back, whoever has set it', async () => {
+  const one = await mirroring(2)
+  const answer = one.east.holdAnswers(0, 'OffsetCommit')
+  one.stopFeed()
+  await one.clock.advance(1_000)
+  // Its flow goes on here with another unit.
+  one.assign(2, ['f/t/1'])
+  await one.clock.until(() => one.held().names.length === 1, 20_000)
+  assert.equal(one.worker.state().dirty, 1)
+  answer()
+  await one.clock.advance(1_000)
+  const [end] = one.ends()
+  const back = [{ topic: 't', partition: 0, offset: 7n, epoch: -1, metadata: one.metadata }]
+  const set = one.east.checkpoints.save('millrace.f', back, () => true, new AbortController().signal)
+  await one.clock.advance(1_000)
+  await set
+  one.assign(3, ['f/t/0', 'f/t/1'])
+  await one.clock.until(() => (one.ends()[0] ?? 0) > (end ?? 0), 10_000)
+  await one.clock.advance(1_000)
+  assert.equal(one.copied(0)[end ?? 0], 7)
 })

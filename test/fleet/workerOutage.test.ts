@@ -22,7 +22,7 @@ async function beaten(one: ReturnType<typeof workerOf>): Promise<void> {
   await one.clock.until(() => (one.node()?.version ?? 0) > before, 5_000)
 }
 
-test('COORDINATION 15: an outage of 3 s is not noticed', async () => {
+test('an outage of 3 s is not noticed', async () => {
   const one = await running(3)
   one.coordination.outage(3_000)
   await one.clock.advance(20_000)
@@ -30,7 +30,7 @@ test('COORDINATION 15: an outage of 3 s is not noticed', async () => {
   assert.equal(one.sessions.length, 1)
 })
 
-test('COORDINATION 16: silence: units stop in order at 6 500 ms, and what is left is aborted and cut at 7 000 ms', async () => {
+test('silence: units stop in order at 6 500 ms, and what is left is aborted and cut at 7 000 ms', async () => {
   const one = await running(3)
   one.fake.leaves = false
   const sinceMs = one.clock.nowMs()
@@ -53,7 +53,7 @@ test('COORDINATION 16: silence: units stop in order at 6 500 ms, and what is lef
   assert.equal(one.worker.state().held, 3)
 })
 
-test('COORDINATION 15: an outage of 60 s: a fence, nothing is given up, and all runs again when it is over', async () => {
+test('an outage of 60 s: a fence, nothing is given up, and all runs again when it is over', async () => {
   const one = await running(3)
   const before = one.node()
   one.coordination.outage(60_000)
@@ -145,7 +145,7 @@ test('a machine that was suspended for 8 s drops everything at its first beat, a
   assert.deepEqual(said.sort(), ['+t/0', '+t/1', '-t/0', '-t/1'])
 })
 
-test('COORDINATION 12: at SIGTERM every unit leaves as it ends, the last report says so, and the session is closed', async () => {
+test('at SIGTERM every unit leaves as it ends, the last report says so, and the session is closed', async () => {
   const one = await running(3)
   one.fake.leaves = false
   one.stop.abort()
