@@ -1,4 +1,5 @@
 import { planGainMin, planHysteresis, planMovesMax, planSettle } from '../../limits.ts'
+import { type Lightest, lightestOf, type Room } from './lightest.ts'
 
 /** `ready` gives and takes; `draining` only gives; `retiring` keeps, and takes when no ready one can; `quarantined` keeps nothing (C-52). */
 export type WorkerState = 'ready' | 'draining' | 'retiring' | 'quarantined'
@@ -48,8 +49,7 @@ export type Plan = {
   loads: ReadonlyMap<string, number>
 }
 
-/** A worker as the round goes on. */
-type Place = PlanWorker & { load: number; units: number; parts: Map<string, number>; has: Set<Piece> }
+type Place = Room & { has: Set<Piece> }
 type Piece = PlanItem & { at: Place | null; moved: boolean }
 
 /**
@@ -103,37 +103,45 @@ function count(place: Place, piece: PlanItem, sign: 1 | -1): void {
 
 /** Steps 1 and 2. */
 function giveFree(round: Round): void {
+  if (round.pieces.every(piece => piece.at !== null || piece.inTransit)) return
+  const lightest = lightestOf(round.places, hasTags)
   for (const piece of round.pieces) {
     if (piece.at !== null || piece.inTransit) continue
-    const to = takerOf(round, piece)
+    const to = takerOf(round, piece, lightest)
     if (typeof to === 'string') round.unplaced.push({ id: piece.id, why: to })
     else {
       count(to, piece, 1)
       piece.at = to
       piece.moved = true
       to.has.add(piece)
+      lightest.took(to, piece.part)
       round.give.push({ id: piece.id, to: to.id })
     }
   }
 }
 
 /** The wish, else the intent, else the least loaded that may take it; or why nobody may. */
-function takerOf({ places, byId }: Round, piece: Piece): Place | Unplaced {
+function takerOf({ places, byId }: Round, piece: Piece, lightest: Lightest<Place> | null = null): Place | Unplaced {
   for (const wanted of [piece.wish, piece.intent]) {
     const place = wanted === null ? undefined : byId.get(wanted)
     if (place?.state === 'ready' && mayTake(place, piece)) return place
   }
   for (const state of ['ready', 'retiring'] as const) {
-    let best: Place | null = null
-    for (const place of places) {
-      if (place.state === state && mayTake(place, piece) && (best === null || isBetter(place, best, piece)))
-        best = place
-    }
+    const best = lightest ? lightest.of(state, piece) : searched(places, state, piece)
     if (best) return best
   }
   const open = places.filter(place => place.state === 'ready' || place.state === 'retiring')
   if (open.length === 0) return 'no-worker'
   return open.some(place => hasTags(place, piece)) ? 'units-max' : 'no-tag'
+}
+
+/** For the few that leave: there loads fall as well. */
+function searched(places: readonly Place[], state: WorkerState, piece: Piece): Place | null {
+  let best: Place | null = null
+  for (const place of places) {
+    if (place.state === state && mayTake(place, piece) && (best === null || isBetter(place, best, piece))) best = place
+  }
+  return best
 }
 
 function mayTake(place: Place, piece: PlanItem): boolean {
@@ -221,7 +229,7 @@ function evenOf(ready: readonly Place[]): Even {
     let found: { place: Place; piece: Piece } | null = null
     for (const place of ready) {
       if (giants.has(place) || giants.size + 1 >= ready.length) continue
-      const [piece] = sorted(place)
+      const piece = heaviest(place)
       if (!piece || piece.weight <= planHysteresis * share * place.capacity) continue
       if (found === null || piece.weight / place.capacity > found.piece.weight / found.place.capacity)
         found = { place, piece }
@@ -297,6 +305,12 @@ function chooseMove(ready: readonly Place[], even: Even, high: Place): { piece: 
     if (piece) return { piece, to: low }
   }
   return null
+}
+
+function heaviest(place: Place): Piece | null {
+  let found: Piece | null = null
+  for (const piece of place.has) if (found === null || heaviestFirst(piece, found) < 0) found = piece
+  return found
 }
 
 function sorted(place: Place): Piece[] {
