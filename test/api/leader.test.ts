@@ -81,16 +81,24 @@ test('two controllers that take each other for the leader do not ask each other 
     { id: 'a', epoch: 7, url: null, here: false },
   ]
   const fleet = newFleet()
+  let hops = 0
+  const counted: typeof fetch = (...args) => {
+    hops++
+    return fetch(...args)
+  }
+  const more = { known: () => null, fetch: counted }
   const [one, other] = [
-    await served(t, { leader: () => leaders[0] ?? null, known: () => null }, fleet),
-    await served(t, { leader: () => leaders[1] ?? null, known: () => null }, fleet),
+    await served(t, { ...more, leader: () => leaders[0] ?? null }, fleet),
+    await served(t, { ...more, leader: () => leaders[1] ?? null }, fleet),
   ]
   Object.assign(leaders[0] ?? {}, { url: other.url })
   Object.assign(leaders[1] ?? {}, { url: one.url })
   const told = await one.ask('GET', '/v1/plan')
   assert.deepEqual([told.status, told.json['code']], [503, 'no-leader'])
+  assert.equal(hops, 1)
   const status = await one.ask('GET', '/v1/status')
   assert.deepEqual([status.status, status.json['leads']], [200, false])
+  assert.equal(hops, 2)
 })
 
 test('a request line that names a host of its own sends nobody the token', async t => {

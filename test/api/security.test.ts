@@ -135,7 +135,7 @@ test('each write is one line of the audit, refused ones too, and none has a valu
   assert.doesNotMatch(JSON.stringify(api.audit), /secretvalue|token-0123|nobody-knows/)
 })
 
-test('whoever hangs up before the answer is in the audit too', async t => {
+test('whoever hangs up before the answer is in the audit too', { timeout: 10_000 }, async t => {
   const { promise: audited, resolve } = Promise.withResolvers<AuditLine>()
   const api = await served(t, { audit: resolve })
   api.putFlow('clicks')

@@ -28,8 +28,9 @@ export type Fleet = {
   dataOf(path: string): string | null
 }
 
-export function newFleet(): Fleet {
-  const coordination = fakeCoordination({ clock: machineClock() })
+/** `delayMsMax`: how long each way to the documents takes, so that what is asked at once really crosses. */
+export function newFleet(delayMsMax = 0): Fleet {
+  const coordination = fakeCoordination({ clock: machineClock(), delayMsMax })
   const { tree } = coordination
   function put(path: string, data: string): void {
     const op = tree.read(path)
@@ -150,7 +151,7 @@ export async function served(t: TestContext, more: Partial<ApiParts> = {}, fleet
     return closed
   }
   t.after(close)
-  await connected(session)
+  await connected(more.coordinator?.() ?? session)
   return { ...fleet, url: api.url, audit, asked, session, close, ask: (...args) => ask(api.url, ...args) }
 }
 
