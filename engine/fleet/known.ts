@@ -140,7 +140,8 @@ function stateOf(standing: Standing, { stoppingMs }: KnownWorker): WorkerState {
   return standing === 'fresh' ? 'ready' : standing
 }
 
-function flowViews({ loop, flows, clock }: KnownHow): Map<string, FlowView> {
+function flowViews(how: KnownHow): Map<string, FlowView> {
+  const { loop, flows } = how
   const found = loop.last()
   const memory = loop.memory()
   const views = new Map<string, FlowView>()
@@ -152,7 +153,7 @@ function flowViews({ loop, flows, clock }: KnownHow): Map<string, FlowView> {
       unplaced: [],
       oldestUnheldMs: null,
       ...{ aside: view?.aside ?? new Map(), view },
-      report: () => reportOf(flow, clock),
+      report: () => reportOf(flow, how),
     })
     const seen = flow.seen()
     const isWanted = (unit: string) => !seen.deleting && !isPausedUnit(seen, unit)
@@ -189,10 +190,11 @@ function countUnits(views: Map<string, FlowView>, memory: Memory, found: Reconci
   }
 }
 
-function reportOf(flow: LeaderFlow, clock: Clock): FlowReport | null {
+function reportOf(flow: LeaderFlow, { clock, loop }: KnownHow): FlowReport | null {
   const { kind, spec, view } = flow.state()
   if (kind === null || view === null) return null
-  return kind.report(spec, view, null, { nowMs: clock.nowMs(), wallMs: clock.wallMs() })
+  const seen = (unit: string) => loop.measured(`${flow.flow}/${unit}`)
+  return kind.report(spec, view, null, { nowMs: clock.nowMs(), wallMs: clock.wallMs(), seen })
 }
 
 function unitOf({ loop, flows }: KnownHow, name: string): UnitView | null {

@@ -4,6 +4,7 @@ import { pause } from '../flow/pause.ts'
 import { rereadMs, roundEveryMs, saidAgainMs } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { paths } from './decide/documents/paths.ts'
+import type { StatsDoc, UnitStats } from './decide/documents/stats.ts'
 import { writeWishes } from './decide/documents/wishes.ts'
 import { leaseTimes } from './decide/lease.ts'
 import { type Memory, newMemory } from './decide/memory.ts'
@@ -46,6 +47,8 @@ export type ReconcileLoop = {
   memory(): Memory
   /** Null: there was no round yet. */
   last(): Reconciled | null
+  /** What its owner has measured of it last (C-30); null: not known. */
+  measured(unit: string): UnitStats | null
   /** What a round would do now; nothing is remembered or written. */
   preview(): Reconciled
   readonly weights: UnitWeights
@@ -74,13 +77,18 @@ type State = LoopHow & {
 export function startReconcileLoop(how: LoopHow): ReconcileLoop {
   const { office, clock } = how
   const weights = unitWeights()
+  const measured = new Map<string, StatsDoc>()
   const nudge = () => {
     state.wanted = true
     state.wake.abort()
   }
   const observation = startObservation({
     ...{ coordinator: office.coordinator, clock, signal: office.signal, hint: nudge, tell: how.tell },
-    stats: (id, doc) => weights.learn(id, doc, clock.nowMs()),
+    stats(id, doc) {
+      weights.learn(id, doc, clock.nowMs())
+      measured.set(id, doc)
+      for (const known of measured.keys()) if (!observation.workers.has(known)) measured.delete(known)
+    },
   })
   const state: State = {
     ...{ ...how, observation, weights, last: null, doubtful: new Set(), stale: true, rereadAtMs: 0, wanted: true },
@@ -94,6 +102,10 @@ export function startReconcileLoop(how: LoopHow): ReconcileLoop {
     weights,
     memory: () => state.memory,
     last: () => state.last,
+    measured(unit) {
+      const owner = state.last?.owners.get(unit)
+      return (owner === undefined ? undefined : measured.get(owner)?.of.get(unit)) ?? null
+    },
     preview: () => reconcile(state.memory, observedOf(state), clock.nowMs()),
     counts: state.counts,
   }

@@ -1,6 +1,17 @@
 import { MillraceError } from '../../engine/errors.ts'
-import type { Action, AnyKind, FlowWorker, Measured, Undone, UnitContext, View } from '../../engine/flow/contract.ts'
+import type {
+  Action,
+  AnyKind,
+  FlowWorker,
+  Measured,
+  OffsetsWish,
+  ReportNow,
+  Undone,
+  UnitContext,
+  View,
+} from '../../engine/flow/contract.ts'
 import type { FlowEvent } from '../../engine/flow/event.ts'
+import { partOf } from '../../engine/flow/unitName.ts'
 
 /** What the fake shows of itself in its look. */
 export type Shown = { units: string[]; pending: number }
@@ -37,6 +48,7 @@ export function fakeKind() {
     /** `+a/0` began, `-a/0` ended, `left a/0`, `open`, `close`. */
     log: [] as string[],
     specs: [] as unknown[],
+    offsetsAsked: [] as OffsetsWish[],
   }
   const has = new Set<string>()
   const worker: FlowWorker = {
@@ -90,10 +102,12 @@ export function fakeKind() {
       fake.specs.push(spec)
       return worker
     },
-    report: () => ({
-      ...{ topics: [], partitions: 0, notRunning: 0, partitionsUnknown: 0, lagRecords: null, lagSeconds: null },
-      ...{ records: 0, bytes: 0, gapRecords: 0, skippedRecords: 0 },
-    }),
+    report: (_spec, view, _worker, now) => reportOf(view as View<Shown> | null, now),
+    parts: (_spec, view) => (view as View<Shown>).units,
+    async setOffsets(wish) {
+      fake.offsetsAsked.push(wish)
+      return [...wish.units].map(unit => ({ ...partOf(unit), before: 1n, after: 2n, fault: null }))
+    },
     restarts: () => fake.restarts,
     refuses: () => (fake.refuses ? { code: 'config-invalid', message: 'not now', hint: null } : null),
   }
@@ -108,4 +122,16 @@ export function fakeKind() {
     /** What has been logged since the last time. */
     said: (): string[] => fake.log.splice(0),
   })
+}
+
+/** A unit that nothing is told of is `waiting`. */
+function reportOf(view: View<Shown> | null, { seen }: ReportNow) {
+  const states = (view?.units ?? []).map(unit => seen?.(unit)?.state ?? 'waiting')
+  const lags = (view?.units ?? []).map(unit => seen?.(unit)?.lagRecords ?? null).filter(lag => lag !== null)
+  return {
+    ...{ topics: [], partitions: states.length, notRunning: states.filter(state => state !== 'running').length },
+    ...{ partitionsUnknown: states.length - lags.length, lagSeconds: null },
+    lagRecords: lags.length === 0 ? null : lags.reduce((sum, lag) => sum + lag, 0),
+    ...{ records: 0, bytes: 0, gapRecords: 0, skippedRecords: 0 },
+  }
 }
