@@ -218,6 +218,8 @@ async function reserving<T>(state: State, units: ReadonlySet<string>, work: () =
     return await work()
   } finally {
     state.reserved = new Set([...state.reserved].filter(unit => !units.has(unit)))
+    // What stood in their way may be gone.
+    state.chores?.chores.look()
     state.how.changed()
   }
 }
