@@ -9,6 +9,7 @@ import { prettyLine, showSafe } from '../engine/process/pretty.ts'
 import { coordinationRequired } from '../engine/wiring/coordination.ts'
 import { processExitOf } from '../engine/wiring/processExit.ts'
 import { startProcess } from '../engine/wiring/startProcess.ts'
+import { taskEnv } from '../tasks/config.ts'
 import { nodeFlags } from './nodeFlags.ts'
 import { eraseLine, errorLines } from './output.ts'
 
@@ -95,7 +96,7 @@ function environment(file: string): Record<string, string | undefined> {
   return {
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...process.env,
-    MILLRACE_CONFIG: file,
+    [taskEnv.config]: file,
   }
 }
 

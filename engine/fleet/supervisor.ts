@@ -2,11 +2,7 @@ import { pause } from '../flow/pause.ts'
 import { backOffMs, supervisedWellMs, unitBackOff } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Exit, Process, Processes } from '../ports/processes.ts'
-
-/** What will not be better after a start anew: a bad configuration (D-36). */
-const configCode = 78
-/** The stop deadline has passed. */
-const deadlineCode = 70
+import { processExit } from './decide/exits.ts'
 
 export type Member = { group: string; index: number; pid: number | null; since: 'starting' | 'running' | 'waiting' }
 
@@ -52,17 +48,17 @@ export function startSupervisor(how: SupervisorParts): Supervised {
       const mine = slots.filter(({ member }) => member.group === group)
       for (const slot of mine) {
         slot.asked = true
-        slot.process?.stop()
+        slot.running?.stop()
       }
       await Promise.all(mine.map(slot => slot.done))
     }
   }
 
   function kill(): void {
-    for (const { process } of slots) {
-      if (process === null) continue
+    for (const { running } of slots) {
+      if (running === null) continue
       killed = true
-      process.kill()
+      running.kill()
     }
   }
 
@@ -72,23 +68,23 @@ export function startSupervisor(how: SupervisorParts): Supervised {
     void aborted(AbortSignal.any([abort, over.signal])).then(() => abort.aborted && kill())
     await end()
     over.abort()
-    return { code: broken.signal.aborted ? configCode : killed ? deadlineCode : 0 }
+    return { code: broken.signal.aborted ? processExit.refused : killed ? processExit.aborted : processExit.clean }
   }
 
   return {
     done: life(),
     members: () => slots.map(({ member }) => ({ ...member })),
     hangUp() {
-      for (const { process } of slots) process?.hangUp()
+      for (const { running } of slots) running?.hangUp()
     },
   }
 }
 
 /** A place for one process, whichever it is at the moment. `asked`: it was told to stop. */
-type Slot = { member: Member; process: Process | null; asked: boolean; done: Promise<void> }
+type Slot = { member: Member; running: Process | null; asked: boolean; done: Promise<void> }
 
 function openSlot(member: Member): Slot {
-  return { member, process: null, asked: false, done: Promise.resolve() }
+  return { member, running: null, asked: false, done: Promise.resolve() }
 }
 
 type Keeping = SupervisorParts & { refused(): void }
@@ -99,7 +95,7 @@ async function keep(slot: Slot, how: Keeping): Promise<void> {
     const startedMs = clock.nowMs()
     const exit = await runOnce(slot, how)
     if (slot.asked) return
-    if (exit.code === configCode) return how.refused()
+    if (exit.code === processExit.refused) return how.refused()
     if (clock.nowMs() - startedMs >= supervisedWellMs) tries = 1
     const againMs = backOffMs(unitBackOff, tries, how.chance)
     slot.member.since = 'waiting'
@@ -110,17 +106,17 @@ async function keep(slot: Slot, how: Keeping): Promise<void> {
 
 async function runOnce(slot: Slot, how: Keeping): Promise<Exit> {
   const { member } = slot
-  const running = how.processes.start(member.group, {
+  const child = how.processes.start(member.group, {
     line: text => how.line(member, text),
     told: message => {
       member.since = 'running'
       how.told(member, message)
     },
   })
-  slot.process = running
-  Object.assign(member, { pid: running.pid, since: 'starting' })
-  const exit = await running.exited
-  slot.process = null
+  slot.running = child
+  Object.assign(member, { pid: child.pid, since: 'starting' })
+  const exit = await child.exited
+  slot.running = null
   member.pid = null
   return exit
 }

@@ -9,7 +9,7 @@ import { type FleetSeen, fleetTable } from './fleetTable.ts'
 import { type JsonLine, runMillrace } from './millrace.ts'
 import { redrawn } from './redrawn.ts'
 
-export const fleetWorkers = 3
+const fleetWorkers = 3
 const lookMs = 1_000
 
 /**
