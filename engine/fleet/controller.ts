@@ -183,6 +183,7 @@ function exporterOf(
   const { promise: deposed, resolve } = Promise.withResolvers<void>()
   let busy = false
   let said = ''
+  let isAside = !office.first
 
   async function write(wishes: string | null): Promise<void> {
     if (exports === null) return
@@ -190,7 +191,14 @@ function exporterOf(
     if (wishes !== null) documents.set(paths.wishes, wishes)
     const logging = await office.coordinator.read(paths.logging)
     if (logging) documents.set(paths.logging, logging.data)
-    if (office.mayWrite()) await exports.inTurn(() => exports.write(wishedOf(documents, office.epoch)))
+    if (!office.mayWrite()) return
+    await exports.inTurn(async () => {
+      // What was wished before the documents were wiped is not written over.
+      const stored = isAside ? null : await exports.read()
+      if (stored) await exports.putAside(stored.epoch)
+      isAside = true
+      await exports.write(wishedOf(documents, office.epoch))
+    })
     said = ''
   }
 

@@ -13,6 +13,8 @@ import type { Lease } from './lease.ts'
 /** What a leader has while it leads. */
 export type Office = {
   readonly epoch: number
+  /** There was no `/epoch`: the documents are new, or what was there was wiped (C-104). */
+  readonly first: boolean
   /** Deposed, fenced, without a session, or stopped: nothing is begun any more. */
   readonly signal: AbortSignal
   readonly coordinator: Coordinator
@@ -54,7 +56,7 @@ export async function takeOffice(how: OfficeHow): Promise<Office | null> {
   if (signal.aborted || how.lease.state() !== 'open') return null
   const data = writeEpoch({ epoch, leader: how.id, atMs: clock.wallMs() })
   const version = await raise(coordinator, there, data)
-  return version === null ? null : officeOf(how, epoch, version)
+  return version === null ? null : officeOf(how, { epoch, version, first: there === null })
 }
 
 function epochIn({ data }: Node): number | null {
@@ -118,12 +120,16 @@ async function raise(coordinator: Coordinator, there: Node | null, data: string)
   }
 }
 
-function officeOf({ coordinator, lease, signal: outer }: OfficeHow, epoch: number, version: number): Office {
+function officeOf(
+  { coordinator, lease, signal: outer }: OfficeHow,
+  { epoch, version, first }: { epoch: number; version: number; first: boolean },
+): Office {
   const deposed = new AbortController()
   const signal = AbortSignal.any([outer, deposed.signal])
   const check: Op = { do: 'check', path: paths.epoch, version }
   return {
     epoch,
+    first,
     signal,
     coordinator,
     sessionMs: coordinator.state().timeoutMs,

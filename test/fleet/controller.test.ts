@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { paths } from '../../engine/fleet/decide/documents/paths.ts'
+import { stateExports } from '../../engine/fleet/exports.ts'
+import { noOverlay } from '../../engine/flow/overlay.ts'
+import { fakeStore } from '../fakes/store.ts'
 import { fleetOf } from './controllerOf.ts'
 
 const topic = (count: number) => Array.from({ length: count }, (_, n) => `t/${n}`)
@@ -137,7 +140,7 @@ test('a paused flow has no owners, and the same ones when it is resumed', async 
   assert.equal(fleet.owners('a', 'b'), before)
 })
 
-test('COORDINATION 20: a drained worker is emptied; taken back, it keeps what it has; auto off stops balance only', async () => {
+test('a drained worker is emptied; taken back, it keeps what it has; auto off stops balance only', async () => {
   const { fleet, runs, leader, workers } = await begun(['a', 'b', 'c'], 6)
   fleet.wish(() => ({ drains: new Map([['a', { atMs: 0, by: 'me', reason: 'api' }]]) }))
   await fleet.clock.until(() => runs('a') === 0 && runs('b') + runs('c') === 6, 30_000)
@@ -250,4 +253,67 @@ test('a worker that knows a higher epoch makes the leader take office anew', asy
   await fleet.clock.until(() => fleet.epoch() === 10 && leader.leads(), 60_000)
   await fleet.clock.advance(5_000)
   assert.equal(runs('a'), 2)
+})
+
+test('what people wish is exported after each change; what was there before a wiped tree is put aside first', async () => {
+  const fleet = fleetOf()
+  fleet.declare('f')
+  const store = fakeStore(fleet.clock)
+  const exports = () => stateExports(store, { clock: fleet.clock, keepsVersions: true })
+  const old = { epoch: 6, flows: new Map(), logging: null, wishes: null }
+  await exports().write(old)
+  const leader = fleet.controller('c1', { exports: exports(), store: { epoch: async () => 6 } })
+  leader.fake.shown.units = topic(2)
+  await fleet.clock.until(leader.leads)
+  await fleet.clock.advance(2_000)
+  assert.equal(fleet.epoch(), 7)
+  const aside = await store.get('fleet/state-6.json')
+  assert.ok(aside?.body.toString().includes('"epoch":6'))
+  fleet.wish(() => ({ auto: false }))
+  await fleet.clock.advance(60_000)
+  const now = await exports().read()
+  assert.deepEqual([now?.epoch, [...(now?.flows.keys() ?? [])]], [7, ['f']])
+  assert.ok(JSON.stringify(now?.wishes).includes('"auto":false'))
+})
+
+test('a skip that the checkpoint has passed is taken out of the document', async () => {
+  const fleet = fleetOf()
+  fleet.declare('f', {}, { ...noOverlay, skips: new Map([['t/0', { offset: 9n, records: 1 }]]) })
+  const leader = fleet.controller('c1')
+  leader.fake.shown.units = topic(1)
+  let checkpoint = 9n
+  leader.fake.kind.checkpoint = () => checkpoint
+  await fleet.clock.until(leader.leads)
+  await fleet.clock.advance(15_000)
+  assert.equal(fleet.flowDoc('f').overlay.skips.size, 1)
+  checkpoint = 10n
+  await fleet.clock.until(() => fleet.flowDoc('f').overlay.skips.size === 0, 20_000)
+})
+
+test('COORDINATION 6: a session that expires while the network is fine: the same units are back, and none changes places', async () => {
+  const { fleet, runs, worker } = await begun(['a', 'b', 'c'], 60)
+  await fleet.clock.advance(35_000)
+  const before = fleet.owners('a', 'b', 'c')
+  fleet.coordination.expire(worker('b').session())
+  const expiredMs = fleet.clock.nowMs()
+  await fleet.clock.until(() => runs('b') < 20, 10_000)
+  await fleet.clock.until(() => runs('b') === 20, 10_000)
+  assert.ok(fleet.clock.nowMs() - expiredMs <= 5_000, `${fleet.clock.nowMs() - expiredMs} ms`)
+  assert.equal(fleet.owners('a', 'b', 'c'), before)
+  await fleet.clock.advance(30_000)
+  assert.equal(fleet.owners('a', 'b', 'c'), before)
+})
+
+test('the coordinator away for a minute: units pause, and the same ones go on; nobody is ejected', async () => {
+  const { fleet, leader, runs } = await begun(['a', 'b', 'c'], 60)
+  await fleet.clock.advance(35_000)
+  const before = fleet.owners('a', 'b', 'c')
+  fleet.coordination.outage(60_000)
+  await fleet.clock.advance(20_000)
+  assert.equal(runs('a') + runs('b') + runs('c'), 0)
+  await fleet.clock.advance(40_000)
+  await fleet.clock.until(() => runs('a') + runs('b') + runs('c') === 60, 30_000)
+  await fleet.clock.advance(60_000)
+  assert.equal(fleet.owners('a', 'b', 'c'), before)
+  assert.equal(leader.controller.state().counts.ejections, 0)
 })

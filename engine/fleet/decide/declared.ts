@@ -76,7 +76,7 @@ export function isLeft(doc: FlowDoc): boolean {
   return leftWith(doc) !== null && doc.overlay.paused === '*'
 }
 
-export function writtenOverlay({ paused, skips, topics }: Overlay): FlowOverlay {
+function writtenOverlay({ paused, skips, topics }: Overlay): FlowOverlay {
   const byTopic = new Map<string, Map<number, readonly [string | number, number]>>()
   for (const [unit, { offset, records }] of skips) {
     const { topic, partition } = partOf(unit)

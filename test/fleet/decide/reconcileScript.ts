@@ -117,7 +117,7 @@ export function shown(units: Iterable<string>): string {
 }
 
 /** `f/t/0-2,5` → the names of these units. */
-export function unitsIn(words: readonly string[]): string[] {
+function unitsIn(words: readonly string[]): string[] {
   return words.flatMap(word => {
     const slash = word.lastIndexOf('/')
     return decodeRanges(word.slice(slash + 1)).map(n => `${word.slice(0, slash)}/${n}`)
