@@ -15,7 +15,7 @@ import { exitCodeOf } from './exitCode.ts'
 import { type MirrorFlags, mirrorSpecOf } from './flagSpec.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
-import { type Around, type Opened, runFlows } from './runFlows.ts'
+import { type Around, type Opened, runFlows, type Start } from './runFlows.ts'
 
 type Flags = AskedFlags & MirrorFlags & { untilEnd?: true; strict?: true; dryRun?: true; output?: string }
 type Wanted = Asked & { flags: Flags; json: boolean }
@@ -68,7 +68,10 @@ async function mirror(flags: Flags, words: readonly string[]): Promise<number> {
     untilEnd: flags.untilEnd === true,
     strict: flags.strict === true,
     clusters: [wanted.from, wanted.to],
-    begin: (opened, around) => begin(wanted, spec, opened, around),
+    async begin(opened, around, start: Start) {
+      const plans = await begin(wanted, spec, opened, around)
+      return plans && { solo: start(plans) }
+    },
   })
 }
 

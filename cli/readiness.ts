@@ -1,10 +1,9 @@
-import type { Solo } from '../engine/fleet/solo.ts'
+import type { SoloFlow } from '../engine/fleet/soloFlow.ts'
 import type { Ready } from '../engine/process/http.ts'
 
 /** Ready when every flow has seen its clusters, and not all of its partitions are kept from source or destination. */
-export function readiness(solo: Solo | null): Ready {
-  if (!solo) return { ready: false, why: 'the clusters have not been reached yet' }
-  for (const { flow, view, report } of solo.flows()) {
+export function readiness(flows: Iterable<SoloFlow>): Ready {
+  for (const { flow, view, report } of flows) {
     if (view() === null) return { ready: false, why: `${flow}: the clusters have not been reached yet` }
     const { topics, partitions, notRunning } = report()
     const states = new Set(topics.map(topic => topic.state))

@@ -1,18 +1,10 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
-import type { FlowPlan } from '../engine/fleet/soloFlow.ts'
-import { tagsMissing } from '../engine/flow/tagsMissing.ts'
-import { kinds } from '../engine/kinds.ts'
-import type { Config } from '../engine/process/config.ts'
-import { readConfigText, watchConfig } from '../engine/process/configFile.ts'
-import { blocksChanged } from '../engine/wiring/blocksInUse.ts'
-import { clustersOf } from '../engine/wiring/clusters.ts'
-import { clustersInUse } from '../engine/wiring/clustersInUse.ts'
+import { readConfigText } from '../engine/process/configFile.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { helpExamples } from './helpExamples.ts'
 import { errorLines } from './output.ts'
-import { runFlows } from './runFlows.ts'
 import { runWorkers, workersOf } from './runWorkers.ts'
 
 type Flags = { config: string; output?: string; workers?: string }
@@ -68,52 +60,6 @@ async function run(flags: Flags): Promise<number> {
   const { config } = read
   const json = process.stdout.isTTY !== true || flags.output === 'json'
   if (workers !== null) return await runWorkers({ file: flags.config, config, workers, json })
-  return await runFlows({
-    svc: 'run',
-    json,
-    untilEnd: false,
-    strict: false,
-    clusters: clustersOf(config, flags.config),
-    memoryBytesMax: config.worker.memoryBytesMax,
-    begin: async () => plansOf(config),
-    running(solo, opened, { clock, log, tell }) {
-      const inUse = clustersInUse(config)
-      const watching = watchConfig(flags.config, {
-        text,
-        clock,
-        onChange: changed => {
-          const next = readFlows(changed, 'one')
-          const faults = next.ok
-            ? [...inUse.changed(next.config), ...blocksChanged(config, next.config, ['coordination'])]
-            : next.faults.map(fault => faultLine(flags.config, fault).trimEnd())
-          if (next.ok && faults.length === 0) {
-            const refused = solo.apply(plansOf(next.config), () => {
-              opened.add(clustersOf(next.config, flags.config))
-              inUse.add(next.config)
-            })
-            faults.push(...refused.map(({ flow, fault }) => `flows.${flow}.${fault.message}`))
-          }
-          if (next.ok && faults.length === 0) {
-            for (const { path, line, hint } of next.warnings) log.warn(`${path}: ${hint}`, { file: flags.config, line })
-          }
-          if (faults.length === 0) return log.info('the configuration was read again', { file: flags.config })
-          const message = `${flags.config}: the change is not taken, what ran before runs on: ${faults.join('; ')}`
-          tell(null, { code: 'config-invalid', message })
-        },
-        onFault: fault => tell(null, { code: fault.code, message: fault.message, hint: fault.hint }),
-      })
-      return () => watching.close()
-    },
-  })
-}
-
-/** What this one process may run: what requires tags that it does not have was warned of, and is left out (C-96). */
-function plansOf({ flows, worker }: Config): ReadonlyMap<string, FlowPlan> {
-  const plans = new Map<string, FlowPlan>()
-  for (const [name, flow] of flows) {
-    const { kind, spec, overlay } = flow
-    const found = kinds[kind]
-    if (found && tagsMissing(flow, worker.tags).length === 0) plans.set(name, { kind: found, spec, overlay })
-  }
-  return plans
+  const { runSolo } = await import('./runSolo.ts')
+  return await runSolo({ file: flags.config, text, config, json })
 }

@@ -1,0 +1,117 @@
+import { type Fault, MillraceError } from '../errors.ts'
+import { isPaused, type Overlay } from '../flow/overlay.ts'
+import { partOf } from '../flow/unitName.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { HeldError } from './decide/documents/held.ts'
+import type { UnitStats } from './decide/documents/stats.ts'
+import type { WorkerDoc } from './decide/documents/worker.ts'
+import { flowOf, withinFlow } from './decide/observed.ts'
+import type { FlowView, Known, UnitView, WorkerView } from './known.ts'
+import { setOffsets } from './setOffsets.ts'
+import type { Solo } from './solo.ts'
+import type { SoloDocuments } from './soloDocuments.ts'
+import type { SoloEntry } from './soloEntry.ts'
+import type { SoloFlow } from './soloFlow.ts'
+
+/** What one process says of `/held` and `/stats`, which it does not write (C-96). */
+export type SoloKnown = Known & { running(flow: string): Iterable<string>; stats(unit: string): UnitStats | null }
+
+type How = {
+  epoch: number
+  /** This process, as the one worker there is. */
+  record: WorkerDoc
+  solo: Solo
+  documents: SoloDocuments
+  clock: Clock
+}
+
+/** What the one process knows of its flows, for its API: all that is wanted and may run runs here. */
+export function soloKnown(how: How): SoloKnown {
+  const { epoch, record, solo, documents, clock } = how
+  const running = (flow: string) => solo.flow(flow)?.running() ?? new Set<string>()
+  return {
+    ...{ epoch, sinceMs: clock.nowMs() },
+    plan() {
+      const units = [...solo.flows()].reduce((sum, flow) => sum + flow.running().size, 0)
+      const loads = new Map([[record.id, units]])
+      return { give: [], withdraw: [], unplaced: [], why: 'few', more: false, loads, weights: new Map() }
+    },
+    workers: () => new Map([[record.id, workerView(how)]]),
+    flows: () =>
+      new Map(
+        [...documents.flows()].map(([name, entry]) => [name, flowView(entry, solo.flow(name), solo.fault(name))]),
+      ),
+    unit: name => unitView(how, name),
+    running,
+    stats(name) {
+      const found = measuredOf(how, flowOf(name)).find(({ unit }) => unit === withinFlow(name))
+      return found ? { bytesPerSecond: found.bytesPerSecond, lagRecords: found.lagRecords, state: found.state } : null
+    },
+    async setOffsets(name, request, signal) {
+      const flow = solo.flow(name)
+      if (flow) return await setOffsets(flow, request, signal)
+      if (!documents.flows().has(name)) throw new MillraceError('not-found', `there is no flow '${name}'`)
+      throw new MillraceError('conflict', `${name}: it does not run here, so nobody has looked at it`, {
+        hint: solo.fault(name)?.message ?? 'bring it back into the file of flows, paused',
+      })
+    },
+  }
+}
+
+function measuredOf({ solo, clock }: How, flow: string) {
+  return [...(solo.flow(flow)?.worker.measured(clock.nowMs()) ?? [])]
+}
+
+function workerView(how: How): WorkerView {
+  const { record, solo } = how
+  const units = [...solo.flows()].reduce((sum, flow) => sum + flow.running().size, 0)
+  return {
+    ...{ doc: record, beatAgeMs: 0, wanted: null, applied: null, units, held: units, load: units, share: units },
+    ...{ state: 'ready', quarantinedUntilMs: null, heldState: 'running', released: false },
+    errors: [...solo.flows()].flatMap(({ flow }) => errorsOf(how, flow)),
+  }
+}
+
+function errorsOf(how: How, flow: string): HeldError[] {
+  const wallAtMs = how.clock.wallMs() - how.clock.nowMs()
+  return measuredOf(how, flow).flatMap(({ unit, code, sinceMs, offset }) => {
+    if (code === null) return []
+    const at = Math.max(0, Math.round(wallAtMs + sinceMs))
+    return [{ unit: `${flow}/${unit}`, code, sinceMs: at, offset: offset === null ? null : String(offset) }]
+  })
+}
+
+function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null): FlowView {
+  const { doc, plan, missing } = entry
+  const view = flow?.state().view ?? null
+  const held = flow?.running() ?? new Set()
+  const isWanted = ({ unit }: { unit: string }) => plan !== null && !plan.deleting && !isPausedUnit(plan.overlay, unit)
+  const wanted = flow?.units()?.filter(isWanted).length ?? 0
+  return {
+    ...{ tag: entry.node.tag, kind: doc?.kind ?? '', fault: entry.fault ?? fault, nextTryMs: null },
+    ...{ wanted, assigned: held.size, held: held.size, inTransit: 0, oldestUnheldMs: null },
+    // Which units it has nobody has looked for.
+    unplaced: missing.length > 0 ? [{ unit: '*', why: 'no-tag' }] : [],
+    ...{ aside: view?.aside ?? new Map(), view },
+    report: () => flow?.report() ?? null,
+  }
+}
+
+function isPausedUnit(overlay: Overlay, unit: string): boolean {
+  const { topic, partition } = partOf(unit)
+  return isPaused(overlay, topic, partition)
+}
+
+function unitView({ solo, documents, record }: How, name: string): UnitView | null {
+  const flow = solo.flow(flowOf(name))
+  const entry = documents.flows().get(flowOf(name))
+  const unit = withinFlow(name)
+  const found = flow?.units()?.find(one => one.unit === unit)
+  const isRunning = flow?.running().has(unit) ?? false
+  if (!entry || !(found || isRunning)) return null
+  const isPaused = entry.plan !== null && isPausedUnit(entry.plan.overlay, unit)
+  return {
+    ...{ owner: isRunning ? record.id : null, inTransit: null, intent: null, weight: found?.weight ?? 1, wish: null },
+    why: entry.plan?.deleting ? 'deleting' : isPaused ? 'paused' : null,
+  }
+}
