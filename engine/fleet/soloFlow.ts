@@ -151,7 +151,7 @@ function startSides(flow: string, state: State, stop: AbortSignal, parts: SoloPa
   const reserved = reservedUnits({
     flow,
     taken: () => [...runner.owned(), ...chores.busy()],
-    changed: () => chores.steer(),
+    changed: () => chores.look(),
   })
   const chores = startChores({
     ...{ kind, spec: () => state.plan.spec, overlay, ctx: context, seen },
