@@ -128,9 +128,27 @@ function backInTime(scene: Scene): void {
   if (!one) return
   const untilMs = scene.lastBeatMs(one.id) + world.spanMs(6_700, 8_300)
   cutFor(scene, one, untilMs - world.nowMs())
+  if (world.happens(0.6)) world.at(untilMs - 1_000, () => between(scene))
   if (!world.happens(0.4)) return
   const session = [...ensemble.sessions.values()].find(({ host }) => host === one.id)
   if (session) world.after(world.spanMs(0, 6_500), () => ensemble.expire(session.id))
+}
+
+/** Between what the leader reads and what it writes there is time for a beat. */
+function between(scene: Scene): void {
+  const { world, ensemble, excuses } = scene
+  const end = excuses.begin('*')
+  const host = scene.leader()?.id
+  const session = [...ensemble.sessions.values()].find(one => one.host === host)
+  const member = ensemble.members.find(({ name }) => name === session?.member)
+  const lags = world.happens(0.5)
+  if (member && lags) member.lagMs = world.spanMs(400, 1_500)
+  else Object.assign(ensemble.disk, { fromMs: 200, toMs: world.spanMs(300, 900) })
+  during(scene, world.spanMs(1_500, 3_000), () => {
+    if (member && lags) member.lagMs = 0
+    Object.assign(ensemble.disk, { fromMs: 0.3, toMs: 3 })
+    end()
+  })
 }
 
 function lateThenCut(scene: Scene): void {

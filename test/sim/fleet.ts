@@ -75,6 +75,7 @@ export function makeFleet(how: FleetHow): Fleet {
       ...{ id, role, machine, controller: null, worker: null },
       isAlive: machine.isAlive,
       lease: () => process.worker?.state().lease ?? 'fenced',
+      accepted: () => process.worker?.state() ?? { epoch: 0, generation: 0 },
       isTerminating: () => stop.signal.aborted,
       terminate() {
         if (stop.signal.aborted || !machine.isAlive()) return

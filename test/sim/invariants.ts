@@ -17,6 +17,8 @@ export type Suspect = {
   id: string
   isAlive(): boolean
   lease(): 'open' | 'closing' | 'fenced'
+  /** The newest assignment that it has taken. */
+  accepted(): { epoch: number; generation: number }
 }
 
 /** An invariant that does not hold (C-112). */
@@ -93,6 +95,11 @@ export function watchInvariants(world: World, ensemble: Ensemble, excuses: Excus
     kindEvents: who => ({
       began(unit) {
         world.note(`${who.id} begins ${unit}`)
+        if (orderOf(who.accepted()) === documents.keptOrder(who.id))
+          throw new Violation(
+            'I3',
+            `${who.id} begins ${unit} by a document that it had before it registered anew (C-12)`,
+          )
         count(unit, who, 1)
       },
       ended(unit) {
@@ -154,6 +161,8 @@ function kafkaInvariants(world: World, excuses: Excuses): BrokerEvents {
 type Documents = {
   committed(txn: Txn): void
   epoch(): { epoch: number; session: string; host: string }
+  /** Of a worker that has registered anew: what it had taken before. */
+  keptOrder(id: string): string | null
   lastBeatMs(id: string): number
   beatAnswered(id: string): void
   assigned(unit: string): string | null
@@ -168,6 +177,8 @@ function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Docum
   const placeOf = new Map<string, string>()
   const unitsOf = new Map<string, string[]>()
   const orders = new Map<string, string>()
+  const registered = new Set<string>()
+  const kept = new Map<string, string>()
   const beats = beatsOf(world, sessionMs)
 
   function epochSet(change: Change, { session, host }: Txn): void {
@@ -179,7 +190,7 @@ function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Docum
   }
 
   function newer(path: string, at: { epoch: number; generation: number }): void {
-    const order = `${String(at.epoch).padStart(9)}.${String(at.generation).padStart(9)}`
+    const order = orderOf(at)
     const before = orders.get(path)
     if (before !== undefined && order < before) throw new Violation('I3', `${path} falls from ${before} to ${order}`)
     orders.set(path, order)
@@ -223,10 +234,12 @@ function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Docum
     epoch: () => office,
     lastBeatMs: beats.lastMs,
     beatAnswered: beats.answered,
+    keptOrder: id => kept.get(id) ?? null,
     assigned: unit => placeOf.get(unit) ?? null,
     lastRoundMs: () => lastRoundMs,
     committed(txn) {
       const ids = new Set<string>()
+      const joined: string[] = []
       for (const change of txn.changes) {
         const { path, was } = change
         if (was === 'counted') continue
@@ -246,12 +259,21 @@ function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Docum
         if (root === 'workers') {
           if (id !== txn.host) leaderOnly(change, txn)
           beats.worker(txn, change, id, office.host)
+          if (was === 'made') joined.push(id)
         }
+      }
+      for (const id of joined) {
+        if (registered.has(id)) kept.set(id, orders.get(paths.held(id)) ?? '')
+        registered.add(id)
       }
       for (const one of ids) assignmentOf(one)
       place(ids)
     },
   }
+}
+
+function orderOf({ epoch, generation }: { epoch: number; generation: number }): string {
+  return `${String(epoch).padStart(6)}.${String(generation).padStart(6)}`
 }
 
 /** I9: who is ejected was silent for its takeover time, and its leader could have heard it. */

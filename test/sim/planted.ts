@@ -3,8 +3,8 @@ export type Patch = { file: string; from: string; to: string }
 
 /** Documents of 20 to 60 units are small: with smaller limits they are chunked as large ones are (C-32). */
 export const smallDocuments: readonly Patch[] = [
-  { file: 'engine/limits.ts', from: 'documentBytesMax = 512 * 1024', to: 'documentBytesMax = 420' },
-  { file: 'engine/limits.ts', from: 'chunkBytesMax = 256 * 1024', to: 'chunkBytesMax = 260' },
+  { file: 'engine/limits.ts', from: 'documentBytesMax = 512 * 1024', to: 'documentBytesMax = 170' },
+  { file: 'engine/limits.ts', from: 'chunkBytesMax = 256 * 1024', to: 'chunkBytesMax = 110' },
 ]
 
 /** A fault that the simulation must find (C-114). */
@@ -19,6 +19,8 @@ export const planted: readonly Planted[] = [
         from: "if (elapsedMs >= fencedMs) return 'fenced'",
         to: "return elapsedMs === Number.POSITIVE_INFINITY ? 'fenced' : 'open'",
       },
+      // Else it would look for its closing without end.
+      { file: 'engine/fleet/lease.ts', from: "if (state === 'fenced') return\n", to: 'return\n' },
     ],
   },
   {

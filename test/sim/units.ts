@@ -164,6 +164,8 @@ export function openUnits(
     stop.removeEventListener('abort', wake)
     abort.removeEventListener('abort', wake)
     if (!abort.aborted) await settle(unit, abort)
+    // What was not answered by now is answered by nobody (C-44).
+    if (abort.aborted && (unit.unanswered > 0 || busy !== null)) for (const one of [source, destination]) one.cut()
     if (stop.aborted) return
     throw unit.broken ?? new MillraceError('unit-fenced', `${unit.name}: cut off`, { retryable: true })
   }

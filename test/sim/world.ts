@@ -40,6 +40,9 @@ export type Trace = {
 
 type Event = { atMs: number; order: number; run: (() => void) | null }
 
+/** More than twice what a seed has (C-111): something spins. */
+const eventsMax = 100_000
+
 /** Lines that a failure shows (C-113). */
 const linesKept = 200
 
@@ -70,7 +73,7 @@ export function makeWorld(seed: number): World {
       pop(heap)
       if (first.run === null) continue
       nowMs = first.atMs
-      ran++
+      if (++ran > eventsMax) throw new Error(`more than ${eventsMax} events: something spins`)
       isTouched = false
       first.run()
       if (isTouched) return true
