@@ -1,11 +1,14 @@
 import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
 import { MemoryAccount } from '../../engine/adapters/kafka/slab.ts'
 import { type Solo, startSolo } from '../../engine/fleet/solo.ts'
+import type { View } from '../../engine/flow/contract.ts'
 import type { FlowEvent } from '../../engine/flow/event.ts'
 import { noOverlay, type Overlay } from '../../engine/flow/overlay.ts'
 import type { Gaps } from '../../engine/flow/position.ts'
 import type { FlowReport } from '../../engine/flow/report.ts'
 import { kinds } from '../../engine/kinds.ts'
+import type { MirrorLook } from '../../engine/mirror/look.ts'
+import type { Rights } from '../../engine/mirror/rights.ts'
 import type { Unit } from '../../engine/mirror/run.ts'
 import { type MirrorSpec, mirrorSpec } from '../../engine/mirror/spec.ts'
 import type { MirrorWorker } from '../../engine/mirror/worker.ts'
@@ -82,6 +85,8 @@ export function mirrorOf(how: {
     over,
     worker,
     units: (): Iterable<Unit> => unitsOf().filter(unit => unit.held),
+    /** What the leader's side sees now, and the spec it steers by. */
+    seen: () => ({ spec, view: (flow()?.view() ?? null) as View<MirrorLook & Rights> | null }),
     report: (): FlowReport | null => flow()?.report() ?? null,
     /** Until all partitions of the topics there are now have a unit that has begun. */
     async start() {
