@@ -266,9 +266,14 @@ describe('the coordinator on ZooKeeper, on bad lines', live, () => {
   it('C-84: a corrected secret is used at once, however long the next try was to be waited for', async () => {
     const [hosts, place] = [hostsOf(members()), chroot()]
     const right = loginOf('fleet', 'secret')
-    const [ours, wrong] = [openTo(hosts, place, { auth: right }), openTo(hosts, place, { auth: loginOf('fleet', 'x') })]
+    const open = [openTo(hosts, place, { auth: right })]
     try {
+      const [ours] = open
+      assert.ok(ours)
+      // Who is first makes the chroot, and it is theirs.
       await phaseOf(ours, 'connected')
+      const wrong = openTo(hosts, place, { auth: loginOf('fleet', 'x') })
+      open.push(wrong)
       while (wrong.state().trouble?.code !== 'coordination-denied')
         await new Promise(resolve => setTimeout(resolve, 20))
       const began = performance.now()
@@ -279,7 +284,7 @@ describe('the coordinator on ZooKeeper, on bad lines', live, () => {
       await wrong.write([create('/made')])
       assert.equal((await ours.read('/made'))?.version, 0)
     } finally {
-      await Promise.all([ours.close(), wrong.close()])
+      await Promise.all(open.map(one => one.close()))
     }
   })
 
