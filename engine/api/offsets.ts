@@ -75,7 +75,7 @@ export const offsetRoutes: readonly Route[] = [
 export async function offsetsOf(ask: Ask, flow: string, doc: FlowDoc): Promise<readonly OffsetRow[] | null> {
   const { readOffsets } = ask.parts
   if (!readOffsets) return null
-  const of = { kind: doc.kind, spec: specOf(ask, doc) }
+  const of = { kind: doc.kind, spec: specOf(ask, doc), overlay: overlayOf(doc) }
   return await soon(ask, offsetsReadMs, signal => readOffsets(flow, of, signal))
 }
 

@@ -5,6 +5,7 @@ import type { UnitStats } from '../fleet/decide/documents/stats.ts'
 import type { WorkerDoc } from '../fleet/decide/documents/worker.ts'
 import type { Plan, WorkerState } from '../fleet/decide/plan.ts'
 import type { AnyKind } from '../flow/contract.ts'
+import type { Overlay } from '../flow/overlay.ts'
 import type { FlowReport } from '../flow/report.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Coordinator } from '../ports/coordinator.ts'
@@ -32,7 +33,11 @@ export type ApiParts = {
   known(): Known | null
   /** What a spec would select now; it changes nothing. */
   preview(kind: string, spec: unknown, signal: AbortSignal): Promise<Preview>
-  readOffsets?(flow: string, of: { kind: string; spec: unknown }, signal: AbortSignal): Promise<readonly OffsetRow[]>
+  readOffsets?(
+    flow: string,
+    of: { kind: string; spec: unknown; overlay: Overlay },
+    signal: AbortSignal,
+  ): Promise<readonly OffsetRow[]>
   /** Something was written: look now. */
   nudge(): void
   ready(): { ready: boolean; why: string | null }

@@ -7,6 +7,7 @@ import { type FlowDoc, overlayOf, readFlow } from './decide/documents/flow.ts'
 import { paths } from './decide/documents/paths.ts'
 import type { PlannedUnit, SeenFlow } from './decide/observed.ts'
 import type { KindEntry, Kinds } from './kinds.ts'
+import { type Reserved, reservedUnits } from './reserved.ts'
 
 export type LeaderFlowHow = {
   flow: string
@@ -47,7 +48,7 @@ export type LeaderFlow = {
   /** Its chores have ended. */
   idle(): Promise<void>
   /** While this runs no action is begun, and none of these units is given (C-95). */
-  reserving<T>(units: ReadonlySet<string>, work: () => Promise<T>): Promise<T>
+  reserving: Reserved['during']
 }
 
 type State = {
@@ -71,7 +72,7 @@ type State = {
   chores: { chores: Chores; ended: AbortController; context: SteerContext } | null
   begun: boolean
   over: boolean
-  reserved: ReadonlySet<string>
+  reserved: Reserved
 }
 
 /** The leader's side of one flow in a fleet: its document, and its chores (C-90). */
@@ -79,7 +80,15 @@ export function openLeaderFlow(how: LeaderFlowHow): LeaderFlow {
   const state: State = {
     ...{ how, tag: '', readTag: '', text: null, doc: null, entry: null, spec: null, overlay: noOverlay, requires: [] },
     ...{ fault: null, units: null, looksBegun: 0, lookedAt: 0, shownAt: 0, chores: null, begun: false, over: false },
-    reserved: new Set(),
+    reserved: reservedUnits({
+      flow: how.flow,
+      taken: () => [...how.owned(), ...(state.chores?.chores.busy() ?? [])],
+      changed() {
+        // What stood in their way may be gone.
+        state.chores?.chores.look()
+        how.changed()
+      },
+    }),
   }
   return {
     flow: how.flow,
@@ -97,7 +106,7 @@ export function openLeaderFlow(how: LeaderFlowHow): LeaderFlow {
       context: state.chores?.context ?? contextOf(state, how.context.signal),
     }),
     idle: async () => void (await state.chores?.chores.done.catch(() => {})),
-    reserving: (units, work) => reserving(state, units, work),
+    reserving: state.reserved.during,
   }
 }
 
@@ -157,7 +166,7 @@ function startSide(state: State): void {
     kind: countingLooks(state, entry.kind),
     spec: () => state.spec,
     overlay: () => state.overlay,
-    owned: () => new Set([...how.owned(), ...state.reserved]),
+    owned: () => new Set([...how.owned(), ...state.reserved.units()]),
     ctx: context,
     seen: (_view, units) => show(state, units),
     deleting: () => state.doc?.deleting ?? false,
@@ -198,28 +207,10 @@ function show(state: State, units: readonly UnitPlan[]): void {
 
 function seenOf(state: State): SeenFlow {
   const { flow } = state.how
-  const busy = [...(state.chores?.chores.busy() ?? []), ...state.reserved]
+  const busy = [...(state.chores?.chores.busy() ?? []), ...state.reserved.units()]
   return {
     ...{ tag: state.tag, units: state.units, overlay: state.overlay, requires: state.requires },
     ...{ deleting: state.doc?.deleting ?? false, looksBegun: state.looksBegun, lookedAt: state.lookedAt },
     reserved: new Set(busy.map(unit => `${flow}/${unit}`)),
-  }
-}
-
-async function reserving<T>(state: State, units: ReadonlySet<string>, work: () => Promise<T>): Promise<T> {
-  const owned = new Set([...state.how.owned(), ...(state.chores?.chores.busy() ?? []), ...state.reserved])
-  const taken = [...units].find(unit => owned.has(unit))
-  if (taken !== undefined) {
-    const message = `${state.how.flow}/${taken} is not free: a worker may still run it, or an action of the flow`
-    throw new MillraceError('conflict', message, { hint: 'pause it, and wait until nobody holds it' })
-  }
-  state.reserved = new Set([...state.reserved, ...units])
-  try {
-    return await work()
-  } finally {
-    state.reserved = new Set([...state.reserved].filter(unit => !units.has(unit)))
-    // What stood in their way may be gone.
-    state.chores?.chores.look()
-    state.how.changed()
   }
 }

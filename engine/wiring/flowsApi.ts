@@ -1,6 +1,9 @@
 import { startApi } from '../api/api.ts'
 import type { ApiParts } from '../api/parts.ts'
+import type { OffsetRow } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
+import type { Overlay } from '../flow/overlay.ts'
+import { warningsOf } from '../mirror/decide/warnings.ts'
 import { preview } from '../mirror/preview.ts'
 import type { MirrorSpec } from '../mirror/spec.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -16,7 +19,7 @@ import { version } from './version.ts'
 /** What the API of a process that runs flows, or leads those that do, is made of (DESIGN §8). */
 export type FlowsApi = Pick<
   ApiParts,
-  'mode' | 'coordinator' | 'leader' | 'known' | 'nudge' | 'ready' | 'metrics' | 'keepsChanges' | 'readOffsets'
+  'mode' | 'coordinator' | 'leader' | 'known' | 'nudge' | 'ready' | 'metrics' | 'keepsChanges'
 > & {
   /** Of the file; null: it has none. */
   settings: ApiSettings | null
@@ -45,6 +48,7 @@ export async function startFlowsApi(how: FlowsApi): Promise<{ url: string; close
     kinds: kindEntries,
     specFaults: (kind, spec) => specFaults(kind, spec, how.clusters()),
     preview: (kind, spec, signal) => previewOf(kind, spec, signal, how),
+    readOffsets: (flow, of, signal) => offsetsOf(flow, of, signal, how),
     fetch,
     chance: how.machine.chance,
     auth: tokens,
@@ -72,6 +76,16 @@ async function listening(parts: ApiParts, settings: ApiSettings | null, log: Log
   }
 }
 
+async function offsetsOf(
+  flow: string,
+  { kind, spec, overlay }: { kind: string; spec: unknown; overlay: Overlay },
+  signal: AbortSignal,
+  { kafka, clock }: Pick<FlowsApi, 'kafka' | 'clock'>,
+): Promise<readonly OffsetRow[]> {
+  const entry = Object.hasOwn(kindEntries, kind) ? kindEntries[kind] : undefined
+  return (await entry?.kind.offsets?.(spec, overlay, { flow, kafka, clock, signal })) ?? []
+}
+
 async function previewOf(
   kind: string,
   spec: unknown,
@@ -84,5 +98,5 @@ async function previewOf(
   const ctx = { flow: kind, kafka, clock, chance, codec, crc, epoch: 1, signal, untilEnd: false }
   const topics = await preview(spec as MirrorSpec, { ...ctx, mayWrite: () => false, tell })
   const units = topics.filter(of => of.selected && of.fault === null).reduce((sum, of) => sum + of.partitions, 0)
-  return { topics, units, warnings }
+  return { topics, units, warnings: [...warnings, ...warningsOf(spec as MirrorSpec)] }
 }
