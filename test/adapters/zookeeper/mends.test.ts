@@ -7,7 +7,7 @@ import { hangingAddress } from '../../../rig/proxy/hanging.ts'
 import { phaseOf } from '../../contracts/phaseOf.ts'
 import { manualClock } from '../../fakes/clock.ts'
 import { turns, withServer, withTurns } from './opened.ts'
-import { dataChanged, kinds, scriptedServer } from './scriptedServer.ts'
+import { changed, kinds, scriptedServer } from './scriptedServer.ts'
 
 const zeros = '0'.repeat(16)
 const auth = { user: 'fleet', password: new Secret('secret', { name: 'auth', generation: 1 }) }
@@ -346,13 +346,36 @@ describe('what the ZooKeeper client lacks is mended', () => {
       }
       for (let change = 1; change <= 15; change++) {
         await one.read('/a')
-        server.send(dataChanged('/a'))
+        server.send(changed('data', '/a'))
         await server.until(() => asked() === change + 1)
         assert.deepEqual(new Set(told), new Set([change]))
       }
       function asked(): number {
         return server.requests.slice(before).filter(({ type }) => type === kinds.exists).length
       }
+    }))
+
+  it('C-87: what is made between the two questions for its children is hinted at, and then once a change', () =>
+    withServer({}, async ({ server, one, connected }) => {
+      await connected()
+      const missing = [{ error: -101 }]
+      server.script.answer = ({ type }) => (type === kinds.getChildren2 ? missing.pop() : undefined)
+      let hints = 0
+      one.watch('/a', 'children', () => hints++, new AbortController().signal)
+      const asked = (times: number) => () =>
+        server.requests.filter(({ type }) => type === kinds.getChildren2).length === times
+      await server.until(asked(2))
+      await one.read('/a')
+      assert.equal(hints, 1)
+      // A watch of the data stands too since the second question.
+      server.send(changed('data', '/a'))
+      await server.until(asked(3))
+      await one.read('/a')
+      const before = hints
+      server.send(changed('children', '/a'))
+      await server.until(asked(4))
+      await one.read('/a')
+      assert.equal(hints, before + 1)
     }))
 
   it('C-84: a changed login is added to the live session, and to the next connection', () =>

@@ -151,16 +151,21 @@ function welcome(timeoutMs: number): Buffer {
 const statBytes = 68
 
 function usual({ type }: Request): NonNullable<Reply> {
-  const body = { [kinds.exists]: statBytes, [kinds.setData]: statBytes, [kinds.getData]: 4 + statBytes }[type]
+  const body = {
+    [kinds.exists]: statBytes,
+    [kinds.setData]: statBytes,
+    [kinds.getData]: 4 + statBytes,
+    [kinds.getChildren2]: 4 + statBytes,
+  }[type]
   return { error: 0, body: Buffer.alloc(body ?? 0) }
 }
 
-/** `NodeDataChanged` of that path. */
-export function dataChanged(path: string): Buffer {
+/** The notification that the data, or the children, of that path have changed. */
+export function changed(what: 'data' | 'children', path: string): Buffer {
   const header = Buffer.alloc(16)
   header.writeInt32BE(-1, 0)
   const event = Buffer.alloc(8 + 4)
-  event.writeInt32BE(3, 0)
+  event.writeInt32BE(what === 'data' ? 3 : 4, 0)
   event.writeInt32BE(3, 4)
   event.writeInt32BE(path.length, 8)
   return framed(header, event, Buffer.from(path))
