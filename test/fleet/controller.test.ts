@@ -156,7 +156,7 @@ test('a drained worker is emptied; taken back, it keeps what it has; auto off st
   await fleet.clock.until(() => fleet.wishes().rebalance === 0, 10_000)
 })
 
-test('the units of an action are not given before it has ended', async () => {
+test('COORDINATION 7: the units of an action are not given before it has ended', async () => {
   const fleet = fleetOf()
   fleet.declare('f')
   const leader = fleet.controller('c1')
@@ -178,7 +178,7 @@ test('the units of an action are not given before it has ended', async () => {
   await fleet.clock.until(() => worker.runs().length === 2, 30_000)
 })
 
-test('a unit that ended by itself is given again only when a look since then still yields it', async () => {
+test('COORDINATION 7: a unit that ended by itself is given again only when a look since then still yields it', async () => {
   const { fleet, leader, worker } = await begun(['a'], 2)
   leader.fake.shown.units = ['t/1']
   const { looks } = leader.fake

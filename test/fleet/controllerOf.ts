@@ -12,6 +12,7 @@ import { noOverlay } from '../../engine/flow/overlay.ts'
 import type { Coordinator } from '../../engine/ports/coordinator.ts'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
 import { manualClock } from '../fakes/clock.ts'
+import type { Asked } from '../fakes/coordinator/session.ts'
 import { fakeCoordination } from '../fakes/coordinator.ts'
 import { shown } from './decide/reconcileScript.ts'
 import { fakeKind } from './fakeKind.ts'
@@ -20,7 +21,11 @@ import { fleetByHand, workerOf } from './workerOf.ts'
 /** Controllers and workers over one coordinator in memory, on one clock that stands still by itself. */
 export function fleetOf(more: { delayMsMax?: number } = {}) {
   const clock = manualClock()
-  const coordination = fakeCoordination({ clock, delayMsMax: more.delayMsMax ?? 0 })
+  const heard = new Set<(asked: Asked) => void>()
+  const seen = (asked: Asked) => {
+    for (const tell of heard) tell(asked)
+  }
+  const coordination = fakeCoordination({ clock, delayMsMax: more.delayMsMax ?? 0, seen })
   const hand = fleetByHand(clock, coordination)
   const declared = new Map<string, DeclaredFlow>()
   const text = (path: string) => coordination.tree.read(path)?.data ?? null
@@ -76,6 +81,12 @@ export function fleetOf(more: { delayMsMax?: number } = {}) {
   return {
     ...{ clock, coordination, declared, text, assigned, controller },
     worker: (id: string) => workerOf({ clock, coordination, id }),
+    /** Each write of more than a beat that arrives from this session; told a moment after it was done. */
+    onWrite(session: () => Coordinator, told: () => void) {
+      heard.add(asked => {
+        if (asked.do === 'write' && asked.session === session()) queueMicrotask(told)
+      })
+    },
     put: hand.put,
     flow: hand.flow,
     declare(name: string, spec: object = {}, overlay = noOverlay) {

@@ -29,10 +29,10 @@ type Known = {
 /** `capacityBytes`: what one full worker copies in a second (C-56). */
 export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
   const known = new Map<string, Known>()
-  let medians = new Map<string, number>()
+  let medians: ReadonlyMap<string, number> | null = null
 
   function learn(owner: string, { of }: StatsDoc, nowMs: number): void {
-    medians = new Map()
+    medians = null
     for (const [unit, { bytesPerSecond, lagRecords }] of of) {
       const one = known.get(unit) ?? begun(owner, nowMs)
       known.set(unit, one)
@@ -49,16 +49,10 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
     }
   }
 
-  function medianOf(key: string, isOf: (unit: string) => boolean): number | null {
-    let median = medians.get(key)
-    if (median === undefined) {
-      const all: number[] = []
-      for (const [unit, { used }] of known) if (used !== null && isOf(unit)) all.push(used)
-      all.sort((a, b) => a - b)
-      median = all[all.length >> 1] ?? -1
-      medians.set(key, median)
-    }
-    return median < 0 ? null : median
+  /** Of each part and each flow in which something is known, in one pass. */
+  function median(key: string): number | null {
+    medians ??= mediansOf(known)
+    return medians.get(key) ?? null
   }
 
   return {
@@ -66,12 +60,7 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
     weightOf(unit) {
       const used = known.get(unit)?.used
       if (used != null) return used
-      const [part, flow] = [partOfUnit(unit), flowOf(unit)]
-      return (
-        medianOf(part, one => partOfUnit(one) === part) ??
-        medianOf(`${flow}/`, one => flowOf(one) === flow) ??
-        weightBaseBytes
-      )
+      return median(partOfUnit(unit)) ?? median(flowOf(unit)) ?? weightBaseBytes
     },
     stuck(nowMs) {
       const found = new Set<string>()
@@ -87,10 +76,24 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
       return found
     },
     keep(isKept) {
-      medians = new Map()
+      medians = null
       for (const unit of known.keys()) if (!isKept(unit)) known.delete(unit)
     },
   }
+}
+
+/** By part, `<flow>/<topic>`, and by flow. */
+function mediansOf(known: ReadonlyMap<string, Known>): Map<string, number> {
+  const values = new Map<string, number[]>()
+  for (const [unit, { used }] of known) {
+    if (used === null) continue
+    for (const key of [partOfUnit(unit), flowOf(unit)]) {
+      const list = values.get(key)
+      if (list) list.push(used)
+      else values.set(key, [used])
+    }
+  }
+  return new Map([...values].map(([key, all]) => [key, all.sort((a, b) => a - b)[all.length >> 1] ?? 0]))
 }
 
 function begun(owner: string, nowMs: number): Known {
