@@ -9,7 +9,7 @@ import { writeWishes } from './decide/documents/wishes.ts'
 import { leaseTimes } from './decide/lease.ts'
 import { type Memory, newMemory } from './decide/memory.ts'
 import { type Multi, multisOf } from './decide/multis.ts'
-import type { Observed, SeenFlow } from './decide/observed.ts'
+import { flowOf, type Observed, type SeenFlow } from './decide/observed.ts'
 import { type Notice, type Reconciled, reconcile } from './decide/reconcile.ts'
 import { type UnitWeights, unitWeights } from './decide/unitWeights.ts'
 import type { Writes } from './decide/writesOf.ts'
@@ -85,6 +85,8 @@ export function startReconcileLoop(how: LoopHow): ReconcileLoop {
   const observation = startObservation({
     ...{ coordinator: office.coordinator, clock, signal: office.signal, hint: nudge, tell: how.tell },
     stats(id, doc) {
+      // What was not measured anew says nothing new.
+      if (measured.get(id)?.atMs === doc.atMs) return
       weights.learn(id, doc, clock.nowMs())
       measured.set(id, doc)
       for (const known of measured.keys()) if (!observation.workers.has(known)) measured.delete(known)
@@ -180,12 +182,19 @@ async function round(state: State): Promise<boolean> {
     return true
   }
   flows.decided(found)
+  if (all) forgetUnits(state, found)
   if (isFirst) await cleanChunks(state)
   if (found.writes === null || (await write(state, found.writes))) {
     for (const notice of found.notices) told(state, notice)
     state.settled(observation)
   } else for (const notice of found.notices) if (notice.code === 'release-slow') state.notice(notice)
   return false
+}
+
+/** Units that have left for good are weighed no more. */
+function forgetUnits({ weights, flows }: State, { owners }: Reconciled): void {
+  const seen = flows.seen()
+  weights.keep(unit => owners.has(unit) || (seen.get(flowOf(unit))?.units?.has(unit) ?? false))
 }
 
 function told(state: State, notice: Notice): void {
