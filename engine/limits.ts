@@ -347,6 +347,9 @@ export const previewMs = 10_000
 /** Two controllers that write one document at once: each try that fails, another has won. */
 export const changeTriesMax = 50
 export const changeBackOff: BackOff = { firstMs: 5, lastMs: 200, jitter: 'full' }
+/** Offsets are set when an action of the flow is over, which is waited for so long. */
+export const offsetsFreeMs = 3_000
+export const offsetsFreeAgainMs = 50
 /** Committed offsets and ends of logs, for one answer; below `leaderAskMs`, for who asks through another controller. */
 export const offsetsReadMs = 1_500
 /** A write without an answer is read back for so long: the connection that lost it has to come back. */

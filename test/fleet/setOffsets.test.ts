@@ -16,13 +16,21 @@ test('offsets are set of free units only, of those that are asked for, and the f
     assert.ok(known)
     return known.setOffsets('f', { parts, to: 'latest', dryRun }, AbortSignal.timeout(5_000))
   }
-  await assert.rejects(set('*'), { code: 'conflict', hint: 'pause it, and wait until nobody holds it' })
+  /** Lets the clock go on meanwhile: what is not free is waited for. */
+  const refused = async (parts: Parameters<typeof set>[0], fault: object) => {
+    const asked = assert.rejects(set(parts), fault)
+    await fleet.clock.advance(4_000)
+    await asked
+  }
+  await refused('*', { code: 'conflict', hint: 'pause it, and wait until nobody holds it' })
+  await refused(new Map([['tt', '*']]), { code: 'not-found', message: "flow f: it has no topic 'tt'" })
+  await refused(new Map([['t', [0, 7]]]), { code: 'not-found', message: 'flow f: t has no partition 7' })
   assert.deepEqual(fake.offsetsAsked, [])
   fleet.declare('f', {}, { ...noOverlay, paused: new Map([['t', '*']]) })
   leader.edited()
   await fleet.clock.until(() => worker.runs().length === 1, 60_000)
   await fleet.clock.until(() => leader.controller.known()?.flows().get('f')?.held === 1, 60_000)
-  await assert.rejects(set('*'), { code: 'conflict' })
+  await refused('*', { code: 'conflict' })
   await set(new Map([['t', [1]]]), true)
   await fleet.clock.advance(1_000)
   const looks = fake.looks

@@ -1,8 +1,9 @@
 import { codec, crc32c } from '../../engine/adapters/kafka/native.ts'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { type Solo, startSolo } from '../../engine/fleet/solo.ts'
+import type { FlowPlan } from '../../engine/fleet/soloFlow.ts'
 import type { FlowEvent } from '../../engine/flow/event.ts'
-import { noOverlay } from '../../engine/flow/overlay.ts'
+import { noOverlay, type Overlay } from '../../engine/flow/overlay.ts'
 import { kinds } from '../../engine/kinds.ts'
 import { mirrorSpec } from '../../engine/mirror/spec.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -15,11 +16,7 @@ export function soloOf(
   words: FlowWords,
   how: { east: KafkaCluster; west: KafkaCluster; stop: AbortSignal; clock?: Clock; tell?: (event: FlowEvent) => void },
 ): Solo {
-  const { mirror: kind } = kinds
-  if (!kind) throw new Error('no mirror')
-  const topics = { refreshMs: 1_000, ...words.topics }
-  const spec = mirrorSpec.parse({ from: 'east', to: 'west', ...words, topics })
-  return startSolo(new Map([[flow, { kind, spec, overlay: noOverlay }]]), {
+  return startSolo(plansOf(flow, words), {
     kafka: cluster => (cluster === 'east' ? how.east : how.west),
     untilEnd: false,
     clock: how.clock ?? machineClock(),
@@ -33,4 +30,13 @@ export function soloOf(
       throw error
     },
   })
+}
+
+/** The same flow, with what people have changed of it: for `apply`. */
+export function plansOf(flow: string, words: FlowWords, overlay: Overlay = noOverlay): Map<string, FlowPlan> {
+  const { mirror: kind } = kinds
+  if (!kind) throw new Error('no mirror')
+  const topics = { refreshMs: 1_000, ...words.topics }
+  const spec = mirrorSpec.parse({ from: 'east', to: 'west', ...words, topics })
+  return new Map([[flow, { kind, spec, overlay }]])
 }
