@@ -49,7 +49,7 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
     }
   }
 
-  /** Of each part and each flow in which something is known, in one pass. */
+  /** Of each part and each flow in which something is known, and of all, in one pass. */
   function median(key: string): number | null {
     medians ??= mediansOf(known)
     return medians.get(key) ?? null
@@ -60,7 +60,7 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
     weightOf(unit) {
       const used = known.get(unit)?.used
       if (used != null) return used
-      return median(partOfUnit(unit)) ?? median(flowOf(unit)) ?? weightBaseBytes
+      return median(partOfUnit(unit)) ?? median(flowOf(unit)) ?? median(everywhere) ?? weightBaseBytes
     },
     stuck(nowMs) {
       const found = new Set<string>()
@@ -82,12 +82,15 @@ export function unitWeights(capacityBytes = weightReferenceBytes): UnitWeights {
   }
 }
 
-/** By part, `<flow>/<topic>`, and by flow. */
+/** No flow and no part is called so. */
+const everywhere = ''
+
+/** By part, `<flow>/<topic>`, by flow, and of all. */
 function mediansOf(known: ReadonlyMap<string, Known>): Map<string, number> {
   const values = new Map<string, number[]>()
   for (const [unit, { used }] of known) {
     if (used === null) continue
-    for (const key of [partOfUnit(unit), flowOf(unit)]) {
+    for (const key of [partOfUnit(unit), flowOf(unit), everywhere]) {
       const list = values.get(key)
       if (list) list.push(used)
       else values.set(key, [used])

@@ -23,13 +23,14 @@ test('a unit weighs what it copies, from 30 s after its start, and by a quarter 
   assert.equal(weights.weightOf('f/t/0'), 1_004_096)
 })
 
-test('one that is new weighs as its part does, else as its flow (C-56)', () => {
+test('one that is new weighs as its part does, else as its flow, else as all do (C-56)', () => {
   const weights = unitWeights()
   const rows = { 'f/t/0': [100, 0], 'f/t/1': [200, 0], 'f/t/2': [900, 0], 'f/u/0': [5_000, 0] } as const
   for (const ms of [0, 30_000]) weights.learn('w', stats(rows as never), ms)
   assert.equal(weights.weightOf('f/t/9'), 4_296)
   assert.equal(weights.weightOf('f/v/0'), 4_996)
-  assert.equal(weights.weightOf('g/t/0'), 4_096)
+  assert.equal(weights.weightOf('g/t/0'), 4_996)
+  assert.equal(unitWeights().weightOf('g/t/0'), 4_096)
   weights.keep(unit => unit !== 'f/u/0')
   assert.equal(weights.weightOf('f/u/0'), 4_296)
 })
