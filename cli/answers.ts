@@ -123,13 +123,16 @@ export type Worker = {
   load: number | null
   share: number | null
   drain: (Changed & { reason: string }) | null
+  /** Drained, and nothing is left on it. */
+  released: boolean | null
   quarantineMs: number | null
   errors: readonly { unit: string; code: string; sinceMs: number; offset: string | null }[]
 }
 
+type PlannedMove = { unit: string; from: string | null; to: string | null; weight: number | null }
 export type Plan = {
-  give: readonly { unit: string; from: string | null; to: string | null }[]
-  withdraw: readonly { unit: string; from: string | null; to: string | null }[]
+  give: readonly PlannedMove[]
+  withdraw: readonly PlannedMove[]
   unplaced: readonly { unit: string; why: string }[]
   why: string
   more: boolean

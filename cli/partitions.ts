@@ -1,6 +1,6 @@
-import type { Flow, OffsetRow, Overlay, Partition } from './answers.ts'
+import type { Flow, OffsetRow, Overlay, Partition, Worker } from './answers.ts'
 import { apiPath } from './apiClient.ts'
-import { counted, offsetCell } from './cells.ts'
+import { cell, counted, offsetCell } from './cells.ts'
 import type { Given } from './noun.ts'
 import { offsetRows } from './offsetRows.ts'
 import { partitionPage } from './partitionPage.ts'
@@ -19,16 +19,27 @@ export async function partitions({ api, args, flags }: Given): Promise<Said> {
   return await listed(api, place)
 }
 
-const titles = ['TOPIC', 'PARTITION', 'CHECKPOINT', 'START', 'END', 'LAG', 'PAUSED']
-const wideTitles = ['TOPIC', 'PARTITION', 'CHECKPOINT', 'START', 'STABLE', 'END', 'LAG', 'PAUSED']
+const titles = ['TOPIC', 'PARTITION', 'CHECKPOINT', 'START', 'END', 'LAG', 'NOTE']
+const wideTitles = ['TOPIC', 'PARTITION', 'CHECKPOINT', 'START', 'STABLE', 'END', 'LAG', 'NOTE']
 const numbers = new Set(wideTitles.slice(1, -1))
 
 async function listed(api: Given['api'], place: Place): Promise<Said> {
-  const [{ json, rows }, flow] = await Promise.all([
+  const [{ json, rows }, flow, workers] = await Promise.all([
     offsetRows(api, place),
     api.ask({ method: 'GET', path: apiPath('flows', place.flow) }),
+    api.ask({ method: 'GET', path: apiPath('workers') }),
   ])
   const { paused } = (flow.json as Flow).overlay
+  const errors = new Map(
+    (workers.json as { workers: readonly Worker[] }).workers.flatMap(one =>
+      one.errors.map(error => [error.unit, error]),
+    ),
+  )
+  const noteOf = (row: OffsetRow) => {
+    const error = errors.get(`${place.flow}/${row.topic}/${row.partition}`)
+    if (isPaused(paused, row)) return 'paused'
+    return error ? cell(`${error.code}${error.offset === null ? '' : ` at ${error.offset}`}`) : '-'
+  }
   return {
     json,
     names: rows.map(({ topic, partition }) => `${place.flow}/${topic}/${partition}`),
@@ -36,14 +47,14 @@ async function listed(api: Given['api'], place: Place): Promise<Said> {
       if (rows.length === 0) return `flow ${place.flow} has no partitions yet\n`
       return tableOf(
         wide ? wideTitles : titles,
-        rows.map(row => cellsOf(row, paused, wide)),
+        rows.map(row => cellsOf(row, noteOf(row), wide)),
         numbers,
       )
     },
   }
 }
 
-function cellsOf(row: OffsetRow, paused: Overlay['paused'], wide: boolean): string[] {
+function cellsOf(row: OffsetRow, note: string, wide: boolean): string[] {
   return [
     row.topic,
     String(row.partition),
@@ -52,7 +63,7 @@ function cellsOf(row: OffsetRow, paused: Overlay['paused'], wide: boolean): stri
     ...(wide ? [offsetCell(row.lastStable)] : []),
     offsetCell(row.highWatermark),
     counted(row.lagRecords),
-    isPaused(paused, row) ? 'yes' : '-',
+    note,
   ]
 }
 

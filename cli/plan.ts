@@ -13,13 +13,15 @@ export async function plan({ api }: Given): Promise<Said> {
   return { json: answer.text, names, text: wide => page(found, wide) }
 }
 
+const titles = ['DO', 'UNIT', 'FROM', 'TO', 'WEIGHT']
+
 function page({ give, withdraw, unplaced, why, more, loads }: Plan, wide: boolean): string {
   const moves = [
-    ...withdraw.map(({ unit, from, to }) => ['withdraw', cell(unit), cell(from), cell(to)]),
-    ...give.map(({ unit, from, to }) => ['give', cell(unit), cell(from), cell(to)]),
-    ...unplaced.map(one => ['unplaced', cell(one.unit), '-', cell(one.why)]),
+    ...withdraw.map(one => ['withdraw', cell(one.unit), cell(one.from), cell(one.to), counted(one.weight)]),
+    ...give.map(one => ['give', cell(one.unit), cell(one.from), cell(one.to), counted(one.weight)]),
+    ...unplaced.map(one => ['unplaced', cell(one.unit), '-', cell(one.why), '-']),
   ]
-  const head = moves.length === 0 ? 'nothing to do\n' : tableOf(['DO', 'UNIT', 'FROM', 'TO'], moves, new Set())
+  const head = moves.length === 0 ? 'nothing to do\n' : tableOf(titles, moves, new Set(['WEIGHT']))
   const after = more ? '; more follows in later rounds' : ''
   const shown = loads.map(({ worker, load }) => [cell(worker), counted(Math.round(load))])
   const weighed = wide && shown.length > 0 ? `\n${tableOf(['WORKER', 'LOAD'], shown, new Set(['LOAD']))}` : ''

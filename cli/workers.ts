@@ -41,9 +41,10 @@ function table(found: readonly Worker[], wide: boolean): string {
   return tableOf(wide ? [...titles, ...wideTitles] : titles, rows, numbers)
 }
 
-function stateOf({ state, record, drain, quarantineMs, unreadable }: Worker): string {
+function stateOf({ state, record, drain, released, quarantineMs, unreadable }: Worker): string {
   const words = [unreadable ? 'unreadable' : (state ?? record?.state ?? '-')]
-  if (drain && !words.includes('draining')) words.push('drained')
+  if (released) words.push('released')
+  else if (drain && !words.includes('draining')) words.push('draining')
   if (quarantineMs !== null && !words.includes('quarantined')) words.push('quarantined')
   return cell(words.join(', '))
 }

@@ -91,11 +91,12 @@ test('the page of a partition joins what the leader, both brokers and people say
   }
 })
 
-test('a list of partitions says which of them are paused', async t => {
-  const { run } = await askedFleet(t)
-  assert.match((await run('partitions clicks')).out, /-\n$/)
+test('a list of partitions says which of them are paused, and what is in error', async t => {
+  const row = { topic: 'clicks.a', checkpoint: 5n, logStart: 0n, lastStable: 9n, highWatermark: 9n }
+  const { run } = await askedFleet(t, { readOffsets: async () => [0, 9].map(partition => ({ ...row, partition })) })
+  assert.match((await run('partitions clicks')).out, / 0 .* -\n.* 9 .* batch-corrupt at 9\n$/)
   await run('pause clicks --topic clicks.a --partitions 0-3')
-  assert.match((await run('partitions clicks')).out, /yes\n$/)
+  assert.match((await run('partitions clicks')).out, / 0 .* paused\n.* 9 .* batch-corrupt at 9\n$/)
 })
 
 const unknown: [line: string, meant: RegExp][] = [
