@@ -19,6 +19,7 @@ import { answer, fault, flowPattern, nothing } from './words.ts'
 
 const report = z.strictObject({
   topics: z.array(topicReport),
+  warnings: z.array(z.strictObject({ code: z.string(), message: z.string(), hint: z.string().nullable() })).optional(),
   partitions: z.int(),
   notRunning: z.int(),
   partitionsUnknown: z.int(),
@@ -119,7 +120,7 @@ async function putFlow(ask: Ask<unknown, FlowBody>) {
   const { entry, spec } = readFlowBody(ask.body, ask.parts)
   const isAsked = await isAsDeclared(ask, flow)
   if (!isAsked) await refuseClashes(ask, flow, spec)
-  const seen = isAsked ? null : await previewSoon(ask, ask.body.kind, spec)
+  const seen = isAsked ? null : await previewSoon(ask, { flow, kind: ask.body.kind, spec })
   const changed = await ask.writer.change<FlowDoc>({
     path: paths.flow(flow),
     what: `flow ${flow}`,

@@ -31,8 +31,8 @@ export type ApiParts = {
   leader(): Leader | null
   /** Only where the leader is. */
   known(): Known | null
-  /** What a spec would select now; it changes nothing. */
-  preview(kind: string, spec: unknown, signal: AbortSignal): Promise<Preview>
+  /** What the spec would select now, with what people have put in and out of the flow; it changes nothing. */
+  preview(of: PreviewAsked, signal: AbortSignal): Promise<Preview>
   readOffsets?(
     flow: string,
     of: { kind: string; spec: unknown; overlay: Overlay },
@@ -128,6 +128,8 @@ export type KnownUnit = {
   why: string | null
 }
 
+/** `flow` need not be there yet. */
+export type PreviewAsked = { flow: string; kind: string; spec: unknown; overlay: Overlay }
 export type Preview = {
   topics: readonly {
     topic: string

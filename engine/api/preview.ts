@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { faultOf, MillraceError } from '../errors.ts'
+import { overlayOf } from '../fleet/decide/documents/flow.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
+import { noOverlay } from '../flow/overlay.ts'
 import { previewMs } from '../limits.ts'
 import { previewBody, readFlowBody } from './flowBody.ts'
 import { flowOf, noFlow, param } from './named.ts'
-import type { Preview } from './parts.ts'
+import type { Preview, PreviewAsked } from './parts.ts'
 import { type Ask, type Route, route } from './route.ts'
 import { soon } from './soon.ts'
 import { answer, fault, flowPattern } from './words.ts'
@@ -41,7 +43,7 @@ export const previewRoutes: readonly Route[] = [
       if (!flowPattern.test(flow)) throw noFlow(flow, await ask.seen.children(paths.flows))
       const body = ask.body ?? (await declaredOf(ask))
       const { spec } = readFlowBody(body, ask.parts)
-      const { units, topics, warnings } = await previewSoon(ask, body.kind, spec)
+      const { units, topics, warnings } = await previewSoon(ask, { flow, kind: body.kind, spec })
       return { status: 200, body: { flow, units, topics, warnings } }
     },
   }),
@@ -54,12 +56,13 @@ async function declaredOf(ask: Ask): Promise<z.infer<typeof previewBody>> {
 
 /** What cannot be looked at now is a warning (C-102): a flow may be declared before its clusters are there. */
 export async function previewSoon(
-  ask: Pick<Ask, 'parts' | 'signal'>,
-  kind: string,
-  spec: unknown,
+  ask: Pick<Ask, 'parts' | 'signal' | 'seen'>,
+  of: Omit<PreviewAsked, 'overlay'>,
 ): Promise<Omit<Preview, 'units'> & { units: number | null }> {
   try {
-    return await soon(ask, previewMs, signal => ask.parts.preview(kind, spec, signal))
+    const found = await ask.seen.flow(of.flow)
+    const overlay = found ? overlayOf(found.doc) : noOverlay
+    return await soon(ask, previewMs, signal => ask.parts.preview({ ...of, overlay }, signal))
   } catch (error) {
     // A cluster that nobody knows is a fault of the spec; what is no error of ours is a bug.
     if (!(error instanceof MillraceError) || error.code === 'config-invalid') throw error

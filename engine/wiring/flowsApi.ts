@@ -1,12 +1,8 @@
 import { startApi } from '../api/api.ts'
-import type { ApiParts } from '../api/parts.ts'
+import type { ApiParts, PreviewAsked } from '../api/parts.ts'
 import type { OffsetRow } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
-import { warningsOf } from '../mirror/decide/warnings.ts'
-import { preview } from '../mirror/preview.ts'
-import type { MirrorSpec } from '../mirror/spec.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
 import type { ApiSettings } from '../process/configApi.ts'
 import type { Logger } from '../process/logger.ts'
@@ -47,7 +43,7 @@ export async function startFlowsApi(how: FlowsApi): Promise<{ url: string; close
     version,
     kinds: kindEntries,
     specFaults: (kind, spec) => specFaults(kind, spec, how.clusters()),
-    preview: (kind, spec, signal) => previewOf(kind, spec, signal, how),
+    preview: (of, signal) => previewOf(of, signal, how),
     readOffsets: (flow, of, signal) => offsetsOf(flow, of, signal, how),
     fetch,
     chance: how.machine.chance,
@@ -86,17 +82,17 @@ async function offsetsOf(
   return (await entry?.kind.offsets?.(spec, overlay, { flow, kafka, clock, signal })) ?? []
 }
 
+/** A look of its own, so that it can be asked anywhere, and of a flow that is not there yet. */
 async function previewOf(
-  kind: string,
-  spec: unknown,
+  { flow, kind, spec, overlay }: PreviewAsked,
   signal: AbortSignal,
-  { kafka, clock, machine }: { kafka(cluster: string): KafkaCluster; clock: Clock; machine: Machine },
+  { kafka, clock, machine }: Pick<FlowsApi, 'kafka' | 'clock' | 'machine'>,
 ): ReturnType<ApiParts['preview']> {
   const { codec, crc, chance } = machine
-  const warnings: { code: string; message: string; hint: string | null }[] = []
-  const tell = ({ code, message, hint = null }: FlowEvent) => void warnings.push({ code, message, hint })
-  const ctx = { flow: kind, kafka, clock, chance, codec, crc, epoch: 1, signal, untilEnd: false }
-  const topics = await preview(spec as MirrorSpec, { ...ctx, mayWrite: () => false, tell })
-  const units = topics.filter(of => of.selected && of.fault === null).reduce((sum, of) => sum + of.partitions, 0)
-  return { topics, units, warnings: [...warnings, ...warningsOf(spec as MirrorSpec)] }
+  const entry = Object.hasOwn(kindEntries, kind) ? kindEntries[kind] : undefined
+  if (!entry?.kind.preview) return { topics: [], units: 0, warnings: [] }
+  const ctx = { flow, kafka, clock, chance, codec, crc, epoch: 1, signal, untilEnd: false }
+  const look = await entry.kind.look(spec, { ...ctx, mayWrite: () => false, tell() {}, overlay }, null)
+  const around = { flow, epoch: 1, nowMs: clock.nowMs(), wallMs: clock.wallMs(), overlay }
+  return entry.kind.preview(spec, { ...(look as object), ...around, owned: new Set(), aside: new Map() })
 }
