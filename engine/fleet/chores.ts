@@ -1,4 +1,4 @@
-import { faultOf, MillraceError } from '../errors.ts'
+import { type Fault, faultOf, MillraceError } from '../errors.ts'
 import {
   type Action,
   type AnyKind,
@@ -27,6 +27,8 @@ export type Chores = {
   /** Look again now, and let wait what waits: a unit has ended in another process (C-91). */
   look(): void
   view(): View<unknown> | null
+  /** Why it cannot be looked at, or what of its kind threw; tried again at that moment (C-94). */
+  trouble(): { fault: Fault; nextMs: number } | null
   /** Units under whose names an action is writing now: none of them may begin (C-95). */
   busy(): ReadonlySet<string>
 }
@@ -59,7 +61,6 @@ export function startChores(how: Steered): Chores {
   let lookNow = false
   const unseen = unseenOf(ctx)
   const sayOnce = once(ctx)
-
   const view = () => (look === null ? null : viewOf(look.found, how, aside))
 
   async function lookOnce(): Promise<boolean> {
@@ -121,6 +122,7 @@ export function startChores(how: Steered): Chores {
     steer: () => wake.abort(),
     look: lookAgain,
     view,
+    trouble: () => unseen.trouble() ?? decider.trouble(),
     busy: doer.busy,
   }
 }
@@ -231,23 +233,32 @@ async function perform(
 function unseenOf({ clock, chance, tell }: SteerContext): {
   say(error: MillraceError | null, seen: boolean): void
   waitMs(failed: number): number
+  trouble(): { fault: Fault; nextMs: number } | null
 } {
   let nextMs: number | null = null
+  let trouble: { fault: Fault; nextMs: number } | null = null
   let curve = linkBackOff
   return {
     say(error, seen) {
       if (error === null) {
         nextMs = null
+        trouble = null
         return
       }
       curve = error.retryable ? linkBackOff : unitBackOff
       const nowMs = clock.nowMs()
+      trouble = { fault: faultOf(error, error.code), nextMs: nowMs }
       nextMs ??= seen ? nowMs + saidAgainMs : nowMs
       if (nowMs < nextMs) return
       nextMs = nowMs + saidAgainMs
       tell({ code: error.code, message: error.message, hint: error.hint, state: 'unavailable' })
     },
-    waitMs: failed => backOffMs(curve, failed, chance),
+    waitMs(failed) {
+      const ms = backOffMs(curve, failed, chance)
+      if (trouble) trouble.nextMs = clock.nowMs() + ms
+      return ms
+    },
+    trouble: () => trouble,
   }
 }
 

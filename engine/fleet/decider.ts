@@ -1,3 +1,4 @@
+import type { Fault } from '../errors.ts'
 import type { SteerContext } from '../flow/contract.ts'
 import { backOffMs, saidAgainMs, unitBackOff } from '../limits.ts'
 
@@ -5,6 +6,8 @@ import { backOffMs, saidAgainMs, unitBackOff } from '../limits.ts'
 export type Decider = {
   /** What it says; null: it threw, or threw before and its back-off is not over. */
   ask<T>(name: string, decide: () => T): { said: T } | null
+  /** What threw and was not well since. */
+  trouble(): { fault: Fault; nextMs: number } | null
   /** What threw before is asked again at once. */
   again(): void
 }
@@ -23,9 +26,12 @@ export function deciderOf({ flow, clock, chance, tell }: SteerContext): Decider 
     const tries = (before?.tries ?? 0) + 1
     const tellAgainMs = isNew ? nowMs + saidAgainMs : before.tellAgainMs
     failed.set(name, { tries, untilMs: nowMs + backOffMs(unitBackOff, tries, chance), text, tellAgainMs })
-    const message = `${flow}: ${name} failed: ${text}`
+    if (isNew) tell({ ...faultFor(name, text), state: 'error' })
+  }
+
+  function faultFor(name: string, text: string): Fault {
     const hint = 'a bug of Millrace: report it with this message; what runs goes on'
-    if (isNew) tell({ code: 'steer-failed', message, hint, state: 'error' })
+    return { code: 'steer-failed', message: `${flow}: ${name} failed: ${text}`, hint }
   }
 
   return {
@@ -39,6 +45,10 @@ export function deciderOf({ flow, clock, chance, tell }: SteerContext): Decider 
         threw(name, error)
         return null
       }
+    },
+    trouble() {
+      for (const [name, { text, untilMs }] of failed) return { fault: faultFor(name, text), nextMs: untilMs }
+      return null
     },
     again() {
       for (const one of failed.values()) one.untilMs = 0

@@ -146,10 +146,11 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
   const memory = loop.memory()
   const views = new Map<string, FlowView>()
   for (const [name, flow] of flows.flows()) {
-    const { doc, fault, tag, view } = flow.state()
+    const { doc, fault, trouble, tag, view } = flow.state()
     const counts = { wanted: 0, assigned: 0, held: 0, inTransit: 0 }
     views.set(name, {
-      ...{ tag, kind: doc?.kind ?? '', fault, nextTryMs: null, ...counts },
+      ...{ tag, kind: doc?.kind ?? '', ...counts },
+      ...{ fault: fault ?? trouble?.fault ?? null, nextTryMs: fault === null ? (trouble?.nextMs ?? null) : null },
       unplaced: [],
       oldestUnheldMs: null,
       ...{ aside: view?.aside ?? new Map(), view },

@@ -39,7 +39,10 @@ export type LeaderFlow = {
     tag: string
     kind: AnyKind | null
     spec: unknown
+    /** Why its document cannot be taken. */
     fault: Fault | null
+    /** What its chores meet (C-94). */
+    trouble: { fault: Fault; nextMs: number } | null
     view: View<unknown> | null
     /** Asked to go, and nothing is left to be done. */
     over: boolean
@@ -102,7 +105,12 @@ export function openLeaderFlow(how: LeaderFlowHow): LeaderFlow {
     seen: () => seenOf(state),
     state: () => ({
       ...{ doc: state.doc, text: state.text, tag: state.tag, kind: state.entry?.kind ?? null, spec: state.spec },
-      ...{ fault: state.fault, view: state.chores?.chores.view() ?? null, over: state.over },
+      ...{
+        fault: state.fault,
+        trouble: state.chores?.chores.trouble() ?? null,
+        view: state.chores?.chores.view() ?? null,
+        over: state.over,
+      },
       context: state.chores?.context ?? contextOf(state, how.context.signal),
     }),
     idle: async () => void (await state.chores?.chores.done.catch(() => {})),

@@ -5,6 +5,7 @@ import { stateExports } from '../../engine/fleet/exports.ts'
 import { noOverlay } from '../../engine/flow/overlay.ts'
 import { fakeStore } from '../fakes/store.ts'
 import { fleetOf } from './controllerOf.ts'
+import { transient } from './fakeKind.ts'
 
 const topic = (count: number) => Array.from({ length: count }, (_, n) => `t/${n}`)
 
@@ -316,4 +317,25 @@ test('the coordinator away for a minute: units pause, and the same ones go on; n
   await fleet.clock.advance(60_000)
   assert.equal(fleet.owners('a', 'b', 'c'), before)
   assert.equal(leader.controller.state().counts.ejections, 0)
+})
+
+test('a cluster that cannot be looked at, and a kind that throws, are shown with their next try; what runs goes on', async () => {
+  const { fleet, leader, runs } = await begun(['a'], 2)
+  const seen = () => leader.controller.known()?.flows().get('f')
+  const { look } = leader.fake
+  leader.fake.look = async () => {
+    throw transient('no broker answers')
+  }
+  await fleet.clock.advance(11_000)
+  assert.equal(seen()?.fault?.code, 'kafka-unreachable')
+  assert.ok((seen()?.nextTryMs ?? 0) > 0)
+  leader.fake.look = look
+  await fleet.clock.advance(20_000)
+  assert.equal(seen()?.fault, null)
+  leader.fake.steer = () => {
+    throw new Error('a bug')
+  }
+  await fleet.clock.advance(2_000)
+  assert.equal(seen()?.fault?.code, 'steer-failed')
+  assert.equal(runs('a'), 2)
 })
