@@ -4,13 +4,13 @@ import type { FaultProxy } from '../../rig/proxy.ts'
 import { between } from '../../rig/seeded.ts'
 
 export type FaultCounts = Record<'cut' | 'cutAfterBytes' | 'stall' | 'blackHole' | 'slow' | 'refuse', number>
-type FaultName = keyof FaultCounts
+export type FaultName = keyof FaultCounts
 
 export function noFaults(): FaultCounts {
   return { cut: 0, cutAfterBytes: 0, stall: 0, blackHole: 0, slow: 0, refuse: 0 }
 }
 
-const names: FaultName[] = ['cut', 'cut', 'cutAfterBytes', 'stall', 'blackHole', 'slow', 'refuse']
+export const lineFaults: FaultName[] = ['cut', 'cut', 'cutAfterBytes', 'stall', 'blackHole', 'slow', 'refuse']
 
 /**
  * One fault after another on one proxy, with quiet between, until the signal; then the line is clean. `lines`: so many
@@ -24,7 +24,7 @@ export async function spoilLine(
   try {
     for (;;) {
       await delay(lines * between(chance, 1_500, 6_000), undefined, { signal })
-      const name = names[between(chance, 0, names.length - 1)] as FaultName
+      const name = lineFaults[between(chance, 0, lineFaults.length - 1)] as FaultName
       counts[name]++
       await spoil(proxy, name, chance, signal)
       await proxy.heal()
@@ -36,7 +36,13 @@ export async function spoilLine(
   }
 }
 
-async function spoil(proxy: FaultProxy, name: FaultName, chance: () => number, signal: AbortSignal): Promise<void> {
+/** The line is to be healed afterwards. */
+export async function spoil(
+  proxy: FaultProxy,
+  name: FaultName,
+  chance: () => number,
+  signal: AbortSignal,
+): Promise<void> {
   const hold = (fromMs: number, toMs: number) => delay(between(chance, fromMs, toMs), undefined, { signal })
   if (name === 'cut') return await proxy.cut()
   if (name === 'refuse') {

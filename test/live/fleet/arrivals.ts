@@ -54,6 +54,7 @@ export async function watchArrivals(
           for (const record of verdicts[i] === 'keep' ? records(batch, codec) : []) {
             const number = Number(record.value?.readBigInt64BE(0) ?? -1n)
             part.records++
+            if (number >= part.seen.length) part.seen = grown(part.seen, number)
             if (part.seen[number]) {
               part.repeated++
               continue
@@ -98,6 +99,13 @@ export async function watchArrivals(
       await Promise.allSettled(reading)
     },
   }
+}
+
+/** A run by hand is as long as it likes. */
+function grown(seen: Uint8Array, number: number): Uint8Array {
+  const larger = new Uint8Array(2 * (number + 1))
+  larger.set(seen)
+  return larger
 }
 
 /** Sums over partitions against what was written; `longestGapMs` is the longest time without an arrival in one. */

@@ -7,7 +7,7 @@ export type RunningFleet = {
   file: FleetFile
   controllers: RunningTask[]
   workers: RunningTask[]
-  /** Of the first controller that lives. */
+  /** Of the first controller that is awake. */
   api: FleetApi
   /** Another one; it is among the workers, or the controllers, from then on. */
   join(group: 'controller' | 'worker', file?: string): Promise<RunningTask>
@@ -31,8 +31,8 @@ export async function runFleet(
   const [controllers, workers] = await Promise.all([all('controller', many), all('worker', count)])
   const alive = (task: RunningTask) => task.child.exitCode === null && task.child.signalCode === null
   const url = () => {
-    const found = controllers.find(alive)
-    if (!found) throw new Error('no controller lives')
+    const found = controllers.find(task => task.awake())
+    if (!found) throw new Error('no controller is awake')
     return found.url
   }
   const api = fleetApi(url, signal)

@@ -25,6 +25,8 @@ export type RunningTask = {
   kill(): Promise<Exit>
   pause(): void
   resume(): void
+  /** Lives, and is not paused. */
+  awake(): boolean
 }
 
 /** Starts one and gives it when it listens. It never outlives the signal of the test. */
@@ -81,6 +83,11 @@ export async function startTask(
     child.kill(by)
     return exited
   }
+  let paused = false
+  const pause = (isPaused: boolean) => {
+    paused = isPaused
+    child.kill(paused ? 'SIGSTOP' : 'SIGCONT')
+  }
   const listening = await logged(line => line.msg === 'listening')
   return {
     child,
@@ -93,7 +100,8 @@ export async function startTask(
     logged,
     stop: () => asked('SIGTERM'),
     kill: () => asked('SIGKILL'),
-    pause: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
+    pause: () => pause(true),
+    resume: () => pause(false),
+    awake: () => !paused && child.exitCode === null && child.signalCode === null,
   }
 }
