@@ -75,6 +75,7 @@ export function makeFleet(how: FleetHow): Fleet {
       ...{ id, role, machine, controller: null, worker: null },
       isAlive: machine.isAlive,
       lease: () => process.worker?.state().lease ?? 'fenced',
+      isFenced: fencedOf(world, machine, () => process.lease() === 'fenced'),
       accepted: () => process.worker?.state() ?? { epoch: 0, generation: 0 },
       isTerminating: () => stop.signal.aborted,
       terminate() {
@@ -119,7 +120,7 @@ export function makeFleet(how: FleetHow): Fleet {
   async function run(process: Process, stop: AbortSignal, abort: AbortSignal): Promise<unknown> {
     const { id, machine } = process
     const { clock, uptimeMs } = machine
-    const isFenced = () => process.role === 'worker' && process.lease() === 'fenced'
+    const isFenced = () => process.role === 'worker' && process.isFenced()
     const opened = new Map<string, KafkaCluster>()
     const kafka = (cluster: string) => {
       const found = opened.get(cluster)
@@ -169,6 +170,16 @@ export function makeFleet(how: FleetHow): Fleet {
       const machine = makeMachine(world, name, rate())
       return { machine, open: openFor(machine) }
     },
+  }
+}
+
+/** Between turns a lease changes by time alone, and one that is over stays so. */
+function fencedOf(world: World, machine: Machine, look: () => boolean): () => boolean {
+  const known = { turns: -1, atMs: -1, isFenced: true }
+  return () => {
+    const isKnown = known.turns === machine.turns() && (known.isFenced || known.atMs === world.nowMs())
+    if (!isKnown) Object.assign(known, { turns: machine.turns(), atMs: world.nowMs(), isFenced: look() })
+    return known.isFenced
   }
 }
 

@@ -17,6 +17,8 @@ export type Suspect = {
   id: string
   isAlive(): boolean
   lease(): 'open' | 'closing' | 'fenced'
+  /** Asked between turns of its code. */
+  isFenced(): boolean
   /** The newest assignment that it has taken. */
   accepted(): { epoch: number; generation: number }
 }
@@ -40,11 +42,13 @@ export type Invariants = BrokerEvents & {
   assigned(unit: string): string | null
   /** Of writes that a round of the leader has made: the last one. */
   lastRoundMs(): number
-  /** Who took office last. */
-  officer(): string
+  /** Who took office last, and when. */
+  officer(): { host: string; sinceMs: number }
   lastBeatMs(id: string): number
   /** A beat of this process was answered. */
   beatAnswered(id: string): void
+  /** Units whose checkpoint a late request has lowered, and no owner has buried it since (C-11). */
+  lowered(): string[]
 }
 
 /** Clocks of two processes differ by less than this: what one counts in full is at least so much for us. */
@@ -67,7 +71,7 @@ export function watchInvariants(world: World, ensemble: Ensemble, excuses: Excus
   }
 
   const actors = (unit: string) =>
-    [...(running.get(unit)?.keys() ?? [])].filter(one => one.isAlive() && one.lease() !== 'fenced').map(one => one.id)
+    [...(running.get(unit)?.keys() ?? [])].filter(one => one.isAlive() && !one.isFenced()).map(one => one.id)
 
   /** I1. */
   world.afterEach(() => {
@@ -83,7 +87,7 @@ export function watchInvariants(world: World, ensemble: Ensemble, excuses: Excus
     runs: actors,
     assigned: documents.assigned,
     lastRoundMs: documents.lastRoundMs,
-    officer: () => documents.epoch().host,
+    officer: documents.epoch,
     lastBeatMs: documents.lastBeatMs,
     beatAnswered: documents.beatAnswered,
     died(id) {
@@ -127,10 +131,13 @@ export function watchInvariants(world: World, ensemble: Ensemble, excuses: Excus
 }
 
 /** I5, I6, I7. */
-function kafkaInvariants(world: World, excuses: Excuses): BrokerEvents {
+function kafkaInvariants(world: World, excuses: Excuses): BrokerEvents & { lowered(): string[] } {
   /** Checkpoints that a late request has lowered. */
-  const lowered = new Map<string, { fromMs: number; high: number }>()
+  const lowered = new Map<string, number>()
+  /** Checkpoints that a late request has raised above where the owner began: he may still store what he knows. */
+  const floors = new Map<string, number>()
   return {
+    lowered: () => [...lowered.keys()],
     appended(unit, offset, by, before) {
       if (before === null) return
       world.note(`${unit.name} offset ${offset} twice: ${before.by}, ${by}`)
@@ -146,13 +153,17 @@ function kafkaInvariants(world: World, excuses: Excuses): BrokerEvents {
       const after = unit.checkpoint ?? 0
       if (after > unit.low)
         throw new Violation('I5', `${unit.name}: checkpoint ${after} of ${sender.by}, offset ${unit.low} is not there`)
+      const floor = floors.get(unit.name) ?? before ?? 0
+      if (sender.isPast()) floors.set(unit.name, Math.min(floor, after))
+      else floors.delete(unit.name)
       const low = lowered.get(unit.name)
-      if (low && after >= low.high) lowered.delete(unit.name)
+      if (low !== undefined && after >= low) lowered.delete(unit.name)
       if (before === null || after >= before) return
       world.note(`${unit.name} checkpoint falls from ${before} to ${after} by ${sender.by}`)
+      if (!sender.isPast() && after >= floor) return
       if (!sender.isPast())
         throw new Violation('I6', `${unit.name}: ${sender.by} lowers the checkpoint from ${before} to ${after}`)
-      lowered.set(unit.name, { fromMs: world.nowMs(), high: Math.max(before, low?.high ?? 0) })
+      lowered.set(unit.name, Math.max(before, low ?? 0))
       excuses.unit(unit.name)
     },
   }
@@ -160,7 +171,7 @@ function kafkaInvariants(world: World, excuses: Excuses): BrokerEvents {
 
 type Documents = {
   committed(txn: Txn): void
-  epoch(): { epoch: number; session: string; host: string }
+  epoch(): { epoch: number; session: string; host: string; sinceMs: number }
   /** Of a worker that has registered anew: what it had taken before. */
   keptOrder(id: string): string | null
   lastBeatMs(id: string): number
@@ -171,7 +182,7 @@ type Documents = {
 
 /** I2, I3, I4, and the silence of who is ejected (I9). */
 function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Documents {
-  let office = { epoch: 0, session: '', host: '' }
+  let office = { epoch: 0, session: '', host: '', sinceMs: 0 }
   let lastRoundMs = 0
   /** Of units the document that they stand in, and of documents their units. */
   const placeOf = new Map<string, string>()
@@ -186,7 +197,7 @@ function documentsOf(world: World, ensemble: Ensemble, sessionMs: number): Docum
     const { epoch } = readEpoch(change.entry.data, change.path)
     world.note(`${host} takes office, epoch ${epoch}`)
     if (epoch <= office.epoch) throw new Violation('I3', `epoch ${epoch} of ${host} after ${office.epoch}`)
-    office = { epoch, session, host }
+    office = { epoch, session, host, sinceMs: world.nowMs() }
   }
 
   function newer(path: string, at: { epoch: number; generation: number }): void {

@@ -16,6 +16,8 @@ export type Machine = {
   goOn(): void
   kill(): void
   onKill(then: () => void): void
+  /** How often its code has run. */
+  turns(): number
 }
 
 const wallAtStartMs = 1_700_000_000_000
@@ -26,11 +28,13 @@ export function makeMachine(world: World, name: string, rate: number): Machine {
   const startMs = Math.floor(world.chance() * 1e9)
   let alive = true
   let stopped = false
+  let turns = 0
   let waiting: { isTimer: boolean; run: () => void }[] = []
   const deaths: (() => void)[] = []
   const nowMs = () => startMs + (world.nowMs() - bornMs) * rate
 
   function run(code: () => void): void {
+    turns++
     world.touched()
     code()
   }
@@ -82,6 +86,7 @@ export function makeMachine(world: World, name: string, rate: number): Machine {
       waiting = []
       for (const then of deaths) then()
     },
+    turns: () => turns,
     onKill: then => void deaths.push(then),
   }
 }

@@ -15,6 +15,9 @@ export type SeedsHow = {
   each(result: SimResult, lines: readonly string[]): boolean
 }
 
+/** What a seed makes is young and dies young. */
+const resourceLimits = { maxYoungGenerationSizeMb: 64 }
+
 /** Plays seeds side by side, in threads. */
 export async function playSeeds({
   from,
@@ -29,7 +32,7 @@ export async function playSeeds({
   let goesOn = true
   const one = async () => {
     const workerData: ThreadData = { patches: [...smallDocuments, ...patches], options, traced }
-    const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData })
+    const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData, resourceLimits })
     try {
       await once(thread, 'message')
       while (goesOn && next < from + count) {

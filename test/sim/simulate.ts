@@ -30,14 +30,15 @@ export const defaults: SimOptions = { rateSpread: 0.03, tell: null }
 const sessionMs = 10_000
 const firstFaultMs = 12_000
 const faultsMs = 90_000
-/** A leader makes no voluntary move in its first 30 s (C-25): one that comes later would still make them when all is judged. */
+/** Most leaders have been in office for 30 s when all is judged: before that they make no voluntary move (C-25). */
 const leaderFaultsMs = 68_000
-/** Of calm: until then all is put right (I8). */
+/** After its 30 s a leader that came late has so long for its voluntary moves. */
+const balancedAfterMs = 55_000
+/** Of calm: until then all is put right, and stays so (I8). */
 const rightAfterMs = 30_000
-const calmMs = 40_000
-const eventsMax = 40_000
-/** Of all units; so many that a seed stays below `eventsMax`. */
-const batchesPerSecond = 14
+const judgedMs = 10_000
+/** Of all units; so many that a seed stays below 40 000 events. */
+const batchesPerSecond = 10
 const judgeMs = 250
 
 /** One fleet from one seed: 90 s of faults, 40 of calm, all by virtual time (C-111). */
@@ -68,7 +69,7 @@ async function play(world: World, { rateSpread }: SimOptions): Promise<void> {
     ...{ world, network, ensemble, excuses, steps, sessionMs, rateSpread, flows },
     invariants: () => invariants,
   })
-  const leader = () => fleet.processes('controller').find(one => one.id === invariants.officer()) ?? null
+  const leader = () => fleet.processes('controller').find(one => one.id === invariants.officer().host) ?? null
   const scene: Scene = {
     ...{ world, network, ensemble, broker, fleet, excuses, steps, leader, lastBeatMs: invariants.lastBeatMs },
     ...{ operator: makeOperator(fleet), calmMs: faultsMs, calmLeaderMs: leaderFaultsMs },
@@ -77,9 +78,11 @@ async function play(world: World, { rateSpread }: SimOptions): Promise<void> {
   begin(world, fleet)
   plan(scene)
   world.at(faultsMs, () => calm(scene))
-  world.at(faultsMs + rightAfterMs, () => judge(scene, invariants))
-  await world.run(faultsMs + calmMs)
-  if (world.events() > eventsMax) world.note(`${world.events()} events`)
+  await world.run(faultsMs + rightAfterMs)
+  const { sinceMs } = invariants.officer()
+  if (sinceMs + balancedAfterMs > world.nowMs()) await world.run(sinceMs + balancedAfterMs)
+  world.after(0, () => judge(scene, invariants, world.nowMs() + judgedMs - judgeMs))
+  await world.run(world.nowMs() + judgedMs)
 }
 
 function begin(world: World, fleet: Fleet): void {
@@ -128,7 +131,7 @@ function calm(scene: Scene): void {
 }
 
 /** I8, from now on to the end. */
-function judge(scene: Scene, invariants: Invariants): void {
+function judge(scene: Scene, invariants: Invariants, untilMs: number): void {
   const { world, broker, fleet } = scene
   const beganMs = world.nowMs()
   const lows = new Map([...broker.units.values()].map(unit => [unit.name, unit.low]))
@@ -142,7 +145,7 @@ function judge(scene: Scene, invariants: Invariants): void {
         throw new Violation('I8', `${name} runs on ${ids[0]}, stands in the document of ${document}`)
     }
     if (invariants.lastRoundMs() > beganMs) throw new Violation('I8', 'a round still writes 30 s after the last fault')
-    if (world.nowMs() + judgeMs < faultsMs + calmMs) world.after(judgeMs, look)
+    if (world.nowMs() < untilMs) world.after(judgeMs, look)
     else {
       for (const unit of broker.units.values()) {
         const end = broker.end(unit)
@@ -156,5 +159,6 @@ function judge(scene: Scene, invariants: Invariants): void {
     }
   }
   look()
+  for (const name of invariants.lowered()) throw new Violation('I6', `${name}: the checkpoint is lower than it was`)
   world.note(`judged: ${fleet.processes('worker').length} workers, ${broker.units.size} units`)
 }

@@ -10,6 +10,8 @@ import type { SimOptions } from './simulate.ts'
 export type ThreadData = { patches: readonly Patch[]; options: Omit<SimOptions, 'tell'>; traced: boolean }
 
 const { patches, options, traced } = workerData as ThreadData
+// Each abort and each refusal makes an error; where they come from is only of use to somebody who looks at one seed.
+if (!traced) Error.stackTraceLimit = 0
 const loaded = new Set<Patch>()
 
 registerHooks({

@@ -32,7 +32,8 @@ type Unit = {
 const checkpointMs = 1_000
 const repeatMs = 60_000
 const againMs = 100
-const bytesPerBatch = 1_000
+/** So few that no weight moves a unit. */
+const bytesPerSecond = 10
 
 /** Fetch → produce → acknowledgement → commit, with the lease asked at each send (C-6). */
 export function openUnits(
@@ -194,7 +195,7 @@ export function openUnits(
       for (const { name } of units.values()) {
         const unit = name.slice(flow.length + 1)
         const state = 'running'
-        yield { unit, bytesPerSecond: bytesPerBatch, lagRecords: 0, state, code: null, offset: null, sinceMs: nowMs }
+        yield { unit, bytesPerSecond, lagRecords: 0, state, code: null, offset: null, sinceMs: nowMs }
       }
     },
     async close() {
