@@ -51,9 +51,9 @@ function addDeclared(program: Command, cli: Cli): void {
 function addTopics(program: Command, cli: Cli): void {
   const topics = addNoun(
     program,
-    'topics [place]',
+    'topics [flow[/topic]]',
     {
-      about: 'list the topics of FLOW, or show FLOW/TOPIC',
+      about: 'list the topics of a flow, or show one',
       watch: true,
       examples: [
         ['millrace topics clicks', 'all that it copies, and those put in or out by hand'],
@@ -94,9 +94,9 @@ function addPauses(program: Command, cli: Cli): void {
   } as const
   addNoun(
     program,
-    'pause <place>',
+    'pause <flow[/topic[/n]]>',
     {
-      about: 'pause FLOW, FLOW/TOPIC or FLOW/TOPIC/PARTITION, until it is resumed',
+      about: 'pause a flow, a topic or a partition, until it is resumed',
       lists: which.lists,
       options: [
         ...which.options,
@@ -113,7 +113,7 @@ function addPauses(program: Command, cli: Cli): void {
   )
   addNoun(
     program,
-    'resume <place>',
+    'resume <flow[/topic[/n]]>',
     {
       about: 'resume what is paused; what is in error tries again at once',
       ...which,
@@ -128,11 +128,11 @@ function addPauses(program: Command, cli: Cli): void {
   )
   addNoun(
     program,
-    'skip <place>',
+    'skip <flow/topic/n>',
     {
-      about: 'let FLOW/TOPIC/PARTITION in error pass over the records at which it fails',
+      about: 'let a partition in error pass over the records at which it fails',
       options: [
-        ['--offset <n>', 'the offset at which it fails: `millrace partitions PLACE --why` shows it'],
+        ['--offset <n>', 'the offset at which it fails: `millrace partitions FLOW/TOPIC/N --why` shows it'],
         ['--records <n>', 'how many records (default: 1)'],
       ],
       dryRun: true,
@@ -147,9 +147,9 @@ function addOffsets(program: Command, cli: Cli): void {
   const offsets = program.command('offsets').description('read or set how far a flow has come')
   addNoun(
     offsets,
-    'get <place>',
+    'get <flow[/topic]>',
     {
-      about: 'list checkpoints and ends of the log, of FLOW[/TOPIC]',
+      about: 'list checkpoints and ends of the log of each partition',
       watch: true,
       examples: [['millrace offsets get clicks/orders', 'of one topic']],
       load: async () => (await import('./offsets.ts')).getOffsets,
@@ -158,9 +158,9 @@ function addOffsets(program: Command, cli: Cli): void {
   )
   addNoun(
     offsets,
-    'reset <place>',
+    'reset <flow[/topic[/n]]>',
     {
-      about: 'set checkpoints of FLOW[/TOPIC[/PARTITION]], which must be paused',
+      about: 'set checkpoints of what is paused',
       options: [['--to <where>', 'earliest, latest, an offset, or a time such as 2026-01-31T00:00:00Z']],
       dryRun: true,
       examples: [

@@ -68,9 +68,9 @@ function addFlows(program: Command, cli: Cli): void {
   )
   addNoun(
     program,
-    'partitions <place>',
+    'partitions <flow[/topic[/n]]>',
     {
-      about: 'list the partitions of FLOW[/TOPIC], or show FLOW/TOPIC/PARTITION',
+      about: 'list the partitions of a flow or a topic, or show one',
       options: [['--why', 'one page of all that is known of one partition, and what may be done about it']],
       watch: true,
       examples: [

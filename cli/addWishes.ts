@@ -53,9 +53,9 @@ export function addWishes(program: Command, cli: Cli): void {
   )
   addNoun(
     program,
-    'move <place>',
+    'move <flow/topic/n>',
     {
-      about: 'move FLOW/TOPIC/PARTITION to a worker, and keep it there for a while',
+      about: 'move a partition to a worker, and keep it there for a while',
       options: [
         ['--to <worker>', 'the worker that is to have it'],
         ['--anywhere', 'take the wish back'],

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { MillraceError } from '../engine/errors.ts'
 import { pause } from '../engine/flow/pause.ts'
+import { unlessAborted } from '../engine/flow/unlessAborted.ts'
 import { tokenFileBytesMax, watchEveryMs } from '../engine/limits.ts'
 import { type ApiClient, openApiClient } from './apiClient.ts'
 import { cliEnv } from './config.ts'
@@ -52,8 +53,9 @@ async function watch(noun: Noun, given: Given, format: Format): Promise<number> 
   let last: string | null = null
   try {
     while (!stop.aborted) {
-      const { out, err } = await shownNow(noun, given, format)
-      if (stop.aborted) break
+      const shown = await unlessAborted(shownNow(noun, given, format), stop)
+      if (shown === null) break
+      const { out, err } = shown
       if (io.stdout.isTTY) io.stdout.write(`${redraw}${fitting(`${out}${err}`, io.stdout.rows)}`)
       else if (`${out}${err}` !== last) {
         if (format === 'table' || format === 'wide') io.stdout.write(last === null || out === '' ? out : `\n${out}`)
@@ -97,7 +99,8 @@ async function apiOf(io: Io, flags: NounFlags): Promise<ApiClient> {
 
 function baseOf(name: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
-  const hint = `as in: ${defaultApi}`
+  const isBare = /^[^/:]+(:\d+)?$/.test(text) && URL.canParse(`http://${text}`)
+  const hint = isBare ? `did you mean http://${text}?` : `as in: ${defaultApi}`
   if (url !== null && (url.username !== '' || url.password !== '')) {
     throw invalid(`${name}: a URL with a name or a password in it`, `a token stands in ${cliEnv.token} or a file`)
   }

@@ -44,9 +44,9 @@ function argumentOf(command: Command): Values {
   if (command.name() === 'completion') return { words: shells }
   if (name === 'on|off') return { words: ['on', 'off'] }
   if (name === 'worker') return { names: 'workers' }
-  // A place begins with the name of a flow. What a file declares, a fleet need not know.
+  // A topic and a partition stand behind the name of a flow. What a file declares, a fleet need not know.
   const isOfFile = ['acls', 'explain'].includes(command.name())
-  return !isOfFile && (name === 'flow' || name === 'place') ? { names: 'flows' } : null
+  return !isOfFile && /^flow\b/.test(name) ? { names: 'flows' } : null
 }
 
 function valuesOf(long: string, path: string): Values {

@@ -20,13 +20,24 @@ export function programOf(cli: Cli): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeOut: text => void stdout.write(text), writeErr: text => void stderr.write(text) })
+    // That a command has options goes without saying, and takes the place of what it does.
+    .configureHelp({ subcommandTerm: command => [command.name(), usageOf(command)].join(' ').trim() })
     .showSuggestionAfterError()
     .showHelpAfterError('(millrace --help lists the commands)')
+  program.commandsGroup('Run:')
   addVerify(addAcls(addMirror(program)))
   addConfig(addRun(program))
+  program.commandsGroup('Look at a fleet:')
   addReads(program, cli)
+  program.commandsGroup('Change its flows:')
   addChanges(program, cli)
+  program.commandsGroup('Place its units:')
   addWishes(program, cli)
+  program.commandsGroup('Else:')
   addCompletion(program, cli)
   return program
+}
+
+function usageOf(command: Command): string {
+  return command.registeredArguments.map(one => (one.required ? `<${one.name()}>` : `[${one.name()}]`)).join(' ')
 }

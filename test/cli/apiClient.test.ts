@@ -84,7 +84,10 @@ test('no answer in time is contact lost; of a change it is not known whether it 
 
 test('an address that is none is refused, and one with a password is not repeated', async () => {
   for (const [api, says] of [
-    ['127.0.0.1:8080', /--api: expected http:\/\/HOST:PORT, found '127\.0\.0\.1:8080'/],
+    [
+      '127.0.0.1:8080',
+      /--api: expected http:\/\/HOST:PORT, found '127\.0\.0\.1:8080'\n {2}did you mean http:\/\/127\.0\.0\.1:8080\?/,
+    ],
     ['ftp://a', /expected http:\/\/HOST:PORT/],
     ['http://a:1/?x=1', /expected nothing behind the path/],
   ] as const) {

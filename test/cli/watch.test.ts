@@ -81,3 +81,15 @@ test('--watch outlives an API that is away and tells so; a name that is not ther
   assert.match(err, /^no-leader: nobody leads now\n.*\n$/)
   assert.equal((await fleet.run('flows nobody --watch', { clock: hurried() })).code, 4)
 })
+
+test('Ctrl-C does not wait for an answer that is on its way', async t => {
+  const stop = new AbortController()
+  const { run } = await askedFleet(t, {
+    readOffsets: async (_flow, _of, signal) => {
+      stop.abort()
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+      return []
+    },
+  })
+  assert.deepEqual(await run('offsets get clicks --watch', { stop: stop.signal }), { code: 0, out: '', err: '' })
+})
