@@ -54,7 +54,7 @@ export function planTopics(spec: MirrorSpec, view: Looked): TopicPlan[] {
 }
 
 /** The look may be older than the spec, or than what people have put out since: what has left stops at once (M-13). */
-export function topicsNow(spec: MirrorSpec, { topics, by, overlay }: Looked): Iterable<TopicView> {
+function topicsNow(spec: MirrorSpec, { topics, by, overlay }: Looked): Iterable<TopicView> {
   if (by.rules === spec.topics && by.overlay === overlay.topics) return topics.values()
   const isTaken = selected(spec.topics, overlay.topics)
   return topics.values().filter(({ topic, internal }) => isTaken(topic, internal).selected)
