@@ -14,7 +14,11 @@ import { type LiveRig, live, rigFor } from './rigFor.ts'
 const longestMs = 120_000
 const secret = 'readme-secret'
 const records = 20
-const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+/** The chapter of the fleet has a suite of its own. */
+const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replace(
+  /^## A fleet\n[\s\S]*?^(?=## )/m,
+  '',
+)
 const blocks = (language: string) =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block)
 const [flows = '', secured = ''] = blocks('yaml')
