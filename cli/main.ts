@@ -5,12 +5,12 @@ import { written } from './written.ts'
 
 /** What a pipe has not taken when the process exits is lost. */
 async function exit(code: number): Promise<void> {
-  // Whoever has read enough closes it.
-  process.stdout.on('error', () => {})
   await Promise.all([written(process.stdout), written(process.stderr)])
   process.exit(code)
 }
 
+// Whoever has read enough closes it, of a help too.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 try {
   await programOf({ io: processIo(), exit }).parseAsync()
 } catch (error) {
