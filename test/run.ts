@@ -28,7 +28,7 @@ function filesOf(mode: 'quick' | 'live', filters: string[]): string[] {
 }
 
 /** What these count or measure would be spoiled by a neighbour: they run alone, after all others (RIG R-26). */
-const alone = /\/(kafkaIdle|mirrorIdle|zookeeperAdapterFaults|kafkaDeaf|kafkaQuota|rigCommand|rigOwner|rig)\.test\.ts$/
+const alone = /\/(kafkaIdle|mirrorIdle|zookeeperAdapterFaults|kafkaDeaf|kafkaQuota|simulation|rigCommand|rigOwner|rig)\.test\.ts$/
 
 /** Live suites mostly wait for brokers and time-outs, so two at a time keep the cores busy. */
 const liveAtOnce = 2
