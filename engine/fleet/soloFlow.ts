@@ -41,7 +41,16 @@ export type SoloFlow = {
   readonly worker: FlowWorker
   view(): View<unknown> | null
   report(): FlowReport
-  state(): { kind: AnyKind; spec: unknown; view: View<unknown> | null; over: boolean; context: SteerContext }
+  state(): {
+    kind: AnyKind
+    spec: unknown
+    view: View<unknown> | null
+    /** What its chores meet (C-94). */
+    trouble: ReturnType<Chores['trouble']>
+    /** Asked to go, and nothing is left. */
+    over: boolean
+    context: SteerContext
+  }
   /** What may run by the last look, paused or not; null: nobody has looked yet. */
   units(): readonly UnitPlan[] | null
   /** What runs, waits for its next try, or has ended and not left. */
@@ -93,7 +102,10 @@ export function openSoloFlow(flow: string, first: FlowPlan, parts: SoloParts): S
       const now = { nowMs: clock.nowMs(), wallMs: clock.wallMs() }
       return kind.report(state.plan.spec, chores.view(), worker, now)
     },
-    state: () => ({ kind, spec: state.plan.spec, view: chores.view(), over: state.isGone, context }),
+    state: () => ({
+      ...{ kind, spec: state.plan.spec, view: chores.view(), trouble: chores.trouble(), over: state.isGone },
+      context,
+    }),
     units: () => state.units,
     running: runner.owned,
     reserving: reserved.during,

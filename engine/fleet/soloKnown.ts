@@ -83,12 +83,14 @@ function errorsOf(how: How, flow: string): HeldError[] {
 
 function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null): FlowView {
   const { doc, plan, missing } = entry
-  const view = flow?.state().view ?? null
+  const known = entry.fault ?? fault
+  const { view = null, trouble = null } = flow?.state() ?? {}
   const held = flow?.running() ?? new Set()
   const isWanted = ({ unit }: { unit: string }) => plan !== null && !plan.deleting && !isPausedUnit(plan.overlay, unit)
   const wanted = flow?.units()?.filter(isWanted).length ?? 0
   return {
-    ...{ tag: entry.node.tag, kind: doc?.kind ?? '', fault: entry.fault ?? fault, nextTryMs: null },
+    ...{ tag: entry.node.tag, kind: doc?.kind ?? '', fault: known ?? trouble?.fault ?? null },
+    nextTryMs: known === null ? (trouble?.nextMs ?? null) : null,
     ...{ wanted, assigned: held.size, held: held.size, inTransit: 0, oldestUnheldMs: null },
     // Which units it has nobody has looked for.
     unplaced: missing.length > 0 ? [{ unit: '*', why: 'no-tag' }] : [],
