@@ -27,6 +27,8 @@ export type PlanItem = {
   intent: string | null
   /** Whom people want it on (C-39). */
   wish: string | null
+  /** It is where it is because the worker that had it has left. */
+  guest?: boolean
 }
 export type PlanView = {
   workers: readonly PlanWorker[]
@@ -301,7 +303,11 @@ function chooseMove(ready: readonly Place[], even: Even, high: Place): { piece: 
       return ratio(high) - after >= planGainMin * share
     }
     const keepsOrder = (piece: Piece) => piece.weight / low.capacity + piece.weight / high.capacity <= difference
-    const piece = fit.find(one => one.weight <= room) ?? fit.findLast(gains) ?? fit.find(keepsOrder)
+    const fits = (piece: Piece) => piece.weight <= room
+    // A worker that was started anew gets back what it left: of a rolling restart each unit moves twice at most.
+    const guests = fit.filter(piece => piece.guest)
+    const guest = guests.find(fits) ?? guests.findLast(gains)
+    const piece = guest ?? fit.find(fits) ?? fit.findLast(gains) ?? fit.find(keepsOrder)
     if (piece) return { piece, to: low }
   }
   return null

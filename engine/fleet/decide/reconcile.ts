@@ -105,6 +105,23 @@ function quarantinesOf(before: Memory, { workers }: Memory): Notice[] {
   })
 }
 
+const guestBy: Readonly<Record<Leaving, boolean | null>> = {
+  ...{ silent: true, left: true, stopped: true, drain: true },
+  ...{ ended: false, paused: false, wish: false, stuck: false, balance: false },
+  again: null,
+}
+
+function guestsAfter({ memory, observed, moves }: Draft): ReadonlySet<string> {
+  if (moves.length === 0) return memory.guests
+  const guests = new Set([...memory.guests].filter(unit => observed.flows.has(flowOf(unit))))
+  for (const { unit, reason } of moves) {
+    const is = reason === 'given' ? null : guestBy[reason]
+    if (is === true) guests.add(unit)
+    if (is === false) guests.delete(unit)
+  }
+  return guests
+}
+
 /** What the next round has to know of this one. */
 function remembered(
   draft: Draft,
@@ -136,6 +153,7 @@ function remembered(
     ...memory,
     workers,
     intents: new Map([...draft.intents].filter(([unit]) => observed.flows.has(flowOf(unit)))),
+    guests: guestsAfter(draft),
     ended: draft.ended,
     unheld,
     moved,

@@ -160,6 +160,39 @@ test('ten workers of thirty and an empty one: 27 moves; of four with fifty one d
   assert.deepEqual([...after.loads.values()].map(load => load / 4_096).sort(), [66, 67, 67])
 })
 
+for (const first of ['stop', 'start'] as const) {
+  test(`of a rolling restart that begins with a ${first} each of like units moves twice at most`, () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+    let view: PlanView = {
+      ...viewOf({ workers: ids.join(' '), items: '' }),
+      items: equalUnits({ a: 10, b: 10, c: 10 }),
+    }
+    view = { ...view, items: [...view.items, ...equalUnits({ d: 10, e: 10, f: 10 })] }
+    const moves = new Map<string, number>()
+    const settle = (workers: readonly PlanWorker[]) => {
+      const before = new Map(view.items.map(item => [item.id, item.owner]))
+      // Whoever is without a worker becomes a guest; whoever is moved by a plan is none any more.
+      const left = new Set(
+        view.items.filter(({ owner }) => !workers.some(({ id }) => id === owner)).map(({ id }) => id),
+      )
+      const { view: after } = run({ ...view, workers })
+      const moved = after.items.filter(item => before.get(item.id) !== item.owner)
+      for (const { id } of moved) moves.set(id, (moves.get(id) ?? 0) + 1)
+      const isMoved = new Set(moved.map(({ id }) => id))
+      const items = after.items.map(item => (isMoved.has(item.id) ? { ...item, guest: left.has(item.id) } : item))
+      view = { ...after, items }
+    }
+    for (const id of ids) {
+      const without = view.workers.filter(worker => worker.id !== id)
+      const next = fleet(`${id}2`)
+      if (first === 'stop') settle(without)
+      else settle([...view.workers, ...next])
+      settle([...without, ...next])
+    }
+    assert.equal(Math.max(...moves.values()), 2)
+  })
+}
+
 test('COORDINATION 2: after any deaths, joins, drains and new weights every unit is owned once, and the rounds end', () => {
   const step = fc.record({
     what: fc.constantFrom('die', 'join', 'drain', 'weigh'),
