@@ -17,9 +17,9 @@ export function flowsFile(t: TestContext, clusters: Record<string, string>) {
   return {
     path,
     writeText,
-    /** JSON is YAML too. */
-    write: (flows: Record<string, unknown>) =>
-      writeText(JSON.stringify({ clusters: Object.fromEntries(brokers), flows }, null, 2)),
+    /** JSON is YAML too. `blocks`: what stands beside clusters and flows. */
+    write: (flows: Record<string, unknown>, blocks: Record<string, unknown> = {}) =>
+      writeText(JSON.stringify({ clusters: Object.fromEntries(brokers), ...blocks, flows }, null, 2)),
   }
 }
 

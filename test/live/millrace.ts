@@ -20,9 +20,18 @@ const saidLinesMax = 40
 
 const main = join(import.meta.dirname, '../../cli/start.mjs')
 
-/** The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. */
-export function millrace(args: string[], signal: AbortSignal, env: Record<string, string> = {}): RunningMillrace {
-  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
+/**
+ * The command as users run it, with its stdout in a pipe. It never outlives the signal of the test. `around`: a command
+ * that becomes the given one, in a place of its own say.
+ */
+export function millrace(
+  args: string[],
+  signal: AbortSignal,
+  env: Record<string, string> = {},
+  around: readonly string[] = [],
+): RunningMillrace {
+  const [command = '', ...rest] = [...around, process.execPath, ...nodeFlags, main, ...args]
+  const child = spawn(command, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     signal,
