@@ -58,8 +58,8 @@ export type Memory = {
   transit: ReadonlyMap<string, Transit>
   /** Whom a unit that nobody has is meant for: the worker that it was withdrawn for, or had it last. */
   intents: ReadonlyMap<string, string>
-  /** Units whose worker has left, and which no plan has moved since: the first to move when another comes. */
-  guests: UnitSet
+  /** Units whose worker has left, and when; no plan has moved them since. The last of them are the first to move. */
+  guests: ReadonlyMap<string, number>
   /** Units that have stood in a document in this office. */
   placed: UnitSet
   /** Units that ended by themselves, and how many looks at their flow had begun then (C-45). */
@@ -80,7 +80,7 @@ export function newMemory(epoch: number, nowMs: number): Memory {
     workers: new Map(),
     transit: new Map(),
     intents: new Map(),
-    guests: new Set(),
+    guests: new Map(),
     placed: new Set(),
     ended: new Map(),
     unheld: new Map(),

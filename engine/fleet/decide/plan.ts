@@ -27,8 +27,8 @@ export type PlanItem = {
   intent: string | null
   /** Whom people want it on (C-39). */
   wish: string | null
-  /** It is where it is because the worker that had it has left. */
-  guest?: boolean
+  /** It is where it is because the worker that had it has left; the higher, the later it came. */
+  guest?: number | null
 }
 export type PlanView = {
   workers: readonly PlanWorker[]
@@ -305,7 +305,7 @@ function chooseMove(ready: readonly Place[], even: Even, high: Place): { piece: 
     const keepsOrder = (piece: Piece) => piece.weight / low.capacity + piece.weight / high.capacity <= difference
     const fits = (piece: Piece) => piece.weight <= room
     // A worker that was started anew gets back what it left: of a rolling restart each unit moves twice at most.
-    const guests = fit.filter(piece => piece.guest)
+    const guests = fit.filter(({ guest }) => guest != null).sort((a, b) => (b.guest ?? 0) - (a.guest ?? 0))
     const guest = guests.find(fits) ?? guests.findLast(gains)
     const piece = guest ?? fit.find(fits) ?? fit.findLast(gains) ?? fit.find(keepsOrder)
     if (piece) return { piece, to: low }

@@ -37,7 +37,7 @@ export function planView(draft: Draft): RoundView {
       inTransit: waits,
       intent: draft.intents.get(unit) ?? null,
       wish: wishes.moves.get(unit) ?? null,
-      guest: memory.guests.has(unit),
+      guest: memory.guests.get(unit) ?? null,
     })
   }
   const workers = planWorkers(draft, [...tags])

@@ -111,12 +111,12 @@ const guestBy: Readonly<Record<Leaving, boolean | null>> = {
   again: null,
 }
 
-function guestsAfter({ memory, observed, moves }: Draft): ReadonlySet<string> {
+function guestsAfter({ memory, observed, moves, nowMs }: Draft): Memory['guests'] {
   if (moves.length === 0) return memory.guests
-  const guests = new Set([...memory.guests].filter(unit => observed.flows.has(flowOf(unit))))
+  const guests = new Map([...memory.guests].filter(([unit]) => observed.flows.has(flowOf(unit))))
   for (const { unit, reason } of moves) {
     const is = reason === 'given' ? null : guestBy[reason]
-    if (is === true) guests.add(unit)
+    if (is === true) guests.set(unit, nowMs)
     if (is === false) guests.delete(unit)
   }
   return guests

@@ -163,30 +163,28 @@ test('ten workers of thirty and an empty one: 27 moves; of four with fifty one d
 for (const first of ['stop', 'start'] as const) {
   test(`of a rolling restart that begins with a ${first} each of like units moves twice at most`, () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f']
-    let view: PlanView = {
-      ...viewOf({ workers: ids.join(' '), items: '' }),
-      items: equalUnits({ a: 10, b: 10, c: 10 }),
-    }
-    view = { ...view, items: [...view.items, ...equalUnits({ d: 10, e: 10, f: 10 })] }
+    // Some came long ago, when others left.
+    const items = equalUnits(Object.fromEntries(ids.map(id => [id, 10]))).map((item, n) =>
+      n % 3 === 0 ? { ...item, guest: 0 } : item,
+    )
+    let view: PlanView = { ...viewOf({ workers: ids.join(' '), items: '' }), items }
+    let round = 0
     const moves = new Map<string, number>()
     const settle = (workers: readonly PlanWorker[]) => {
-      const before = new Map(view.items.map(item => [item.id, item.owner]))
-      // Whoever is without a worker becomes a guest; whoever is moved by a plan is none any more.
-      const left = new Set(
-        view.items.filter(({ owner }) => !workers.some(({ id }) => id === owner)).map(({ id }) => id),
-      )
-      const { view: after } = run({ ...view, workers })
-      const moved = after.items.filter(item => before.get(item.id) !== item.owner)
-      for (const { id } of moved) moves.set(id, (moves.get(id) ?? 0) + 1)
-      const isMoved = new Set(moved.map(({ id }) => id))
-      const items = after.items.map(item => (isMoved.has(item.id) ? { ...item, guest: left.has(item.id) } : item))
-      view = { ...after, items }
+      round++
+      const after = run({ ...view, workers }).view
+      const settled = after.items.map((item, n): PlanItem => {
+        const before = view.items[n]?.owner
+        if (item.owner === before) return item
+        moves.set(item.id, (moves.get(item.id) ?? 0) + 1)
+        return { ...item, guest: workers.some(({ id }) => id === before) ? null : round }
+      })
+      view = { ...after, items: settled }
     }
     for (const id of ids) {
       const without = view.workers.filter(worker => worker.id !== id)
       const next = fleet(`${id}2`)
-      if (first === 'stop') settle(without)
-      else settle([...view.workers, ...next])
+      settle(first === 'stop' ? without : [...view.workers, ...next])
       settle([...without, ...next])
     }
     assert.equal(Math.max(...moves.values()), 2)
