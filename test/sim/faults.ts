@@ -1,7 +1,7 @@
 import type { Process } from './fleet.ts'
 import { clusters } from './kafka/broker.ts'
 import { aWay, block, blockZookeeper, during, type Scene } from './scene.ts'
-import { steps } from './steps.ts'
+import { type Step, steps } from './steps.ts'
 
 /** What may happen (C-111), and how often beside the others. `leader`: it may cost the leader its office. */
 type Fault = { name: string; weight: number; leader: boolean; begin(scene: Scene): void }
@@ -19,6 +19,7 @@ export const faults: readonly Fault[] = [
   { name: 'a worker is back about when it is given up', weight: 5, leader: false, begin: backInTime },
   { name: 'answers to a worker come late, then none', weight: 4, leader: false, begin: lateThenCut },
   { name: 'a worker is cut off from Kafka', weight: 2, leader: false, begin: cutKafka },
+  { name: 'lines lose packets', weight: 1, leader: true, begin: lose },
   { name: 'connections are reset', weight: 1, leader: false, begin: resets },
   { name: 'Kafka is slow', weight: 1, leader: false, begin: slowKafka },
   { name: 'starts are refused', weight: 1, leader: false, begin: denyStarts },
@@ -181,6 +182,21 @@ function cutKafka(scene: Scene): void {
   })
 }
 
+/** What is lost is sent again after a while, and all that follows waits for it. */
+function lose(scene: Scene): void {
+  const { world, network, ensemble, fleet, excuses } = scene
+  const share = world.spanMs(0.02, 0.3)
+  const servers = [...ensemble.members.map(({ name }) => name), ...clusters]
+  const some = fleet.processes().filter(() => world.happens(0.5))
+  const lines = some.flatMap(({ id }) => servers.flatMap(name => [network.line(id, name), network.line(name, id)]))
+  const ends = some.map(({ id }) => excuses.begin(id))
+  for (const line of lines) line.lossShare = share
+  during(scene, world.spanMs(2_000, 12_000), () => {
+    for (const line of lines) line.lossShare = 0
+    for (const end of ends) end()
+  })
+}
+
 function resets(scene: Scene): void {
   const { world, network, ensemble, excuses } = scene
   for (const one of scene.fleet.processes()) {
@@ -231,7 +247,7 @@ function change(scene: Scene): void {
   else if (what === 'auto') {
     operator.wish(wishes => ({ ...wishes, auto: false }))
     during(scene, world.spanMs(2_000, 20_000), () => operator.wish(wishes => ({ ...wishes, auto: true })))
-  } else broker.addTopic(flow, topic, growTo(scene, flow, topic), unit)
+  } else grow(scene)
 }
 
 function growTo({ broker }: Scene, flow: string, topic: string): number {
@@ -276,8 +292,9 @@ function cutController(scene: Scene): void {
 
 function killInStep(scene: Scene): void {
   const { world } = scene
+  const step = world.pick(steps)
   scene.steps.arm({
-    step: world.pick(steps),
+    step,
     moment: world.pick(['before', 'sent', 'answered'] as const),
     hit(process) {
       if (world.nowMs() > scene.calmLeaderMs) return
@@ -285,17 +302,18 @@ function killInStep(scene: Scene): void {
       replace(scene, 'controller', world.spanMs(500, 8_000))
     },
   })
-  provoke(scene)
+  provoke(scene, step)
 }
 
 function stopInStep(scene: Scene): void {
   const { world } = scene
+  const step = world.pick(steps)
   scene.steps.arm({
-    step: world.pick(steps),
+    step,
     moment: world.pick(['before', 'sent', 'answered'] as const),
     hit: process => stand(scene, process, world.spanMs(1_000, 14_000)),
   })
-  provoke(scene)
+  provoke(scene, step)
 }
 
 /** The member that it is sent to hands it on when another may be in office; its process stands still meanwhile. */
@@ -310,12 +328,22 @@ function holdWrite(scene: Scene): void {
     if (world.nowMs() < scene.calmLeaderMs) world.after(0, () => stand(scene, leader, ensemble.hold.ms + 1_000))
     return true
   }
-  provoke(scene)
+  provoke(scene, 'round')
 }
 
-/** Something that makes the leader write. */
-function provoke(scene: Scene): void {
-  scene.world.pick([killWorker, terminateWorker, change])(scene)
+/** Something that brings the leader, or the next one, to this step. */
+function provoke(scene: Scene, step: Step): void {
+  if (step === 'office') scene.world.pick([killController, terminateController])(scene)
+  else if (step === 'chore') grow(scene)
+  else if (step === 'takeover') killWorker(scene)
+  else scene.world.pick([killWorker, terminateWorker, change, grow])(scene)
+}
+
+function grow(scene: Scene): void {
+  const { world, broker } = scene
+  const unit = world.pick([...broker.units.values()])
+  const [flow = '', topic = ''] = unit.name.split('/')
+  broker.addTopic(flow, topic, growTo(scene, flow, topic), unit)
 }
 
 function memberDown(scene: Scene): void {

@@ -18,6 +18,8 @@ export function makeOperator(fleet: Fleet): Operator {
   const { machine, open } = fleet.outsider('operator')
   const never = new AbortController().signal
   let coordinator: Coordinator | null = null
+  /** One after the other: what is asked for later is done later. */
+  let last: Promise<void> = Promise.resolve()
 
   async function tryOnce(path: string, next: (node: Node | null) => string | null): Promise<boolean> {
     if (coordinator === null || coordinator.state().phase === 'lost') coordinator = open()
@@ -41,7 +43,9 @@ export function makeOperator(fleet: Fleet): Operator {
         await pause(machine.clock, againMs, never)
       }
     }
-    machine.enter(() => void work())
+    machine.enter(() => {
+      last = last.then(work)
+    })
   }
 
   return {
