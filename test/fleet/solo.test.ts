@@ -230,7 +230,7 @@ test('a flow that could not go on begins anew when it is declared again', async 
   assert.deepEqual(flow('f').said(), ['open', '+t/0'])
 })
 
-test('while an action names a unit it does not begin, whatever changes meanwhile, and the others run', async () => {
+test('COORDINATION 7: while an action names a unit it does not begin, whatever changes meanwhile, and the others run', async () => {
   const open = Promise.withResolvers<never[]>()
   const { clock, flow, apply, planOf } = started(['f'], {
     prepare: fake => {
