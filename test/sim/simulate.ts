@@ -45,6 +45,9 @@ const judgeMs = 250
 export async function simulate(seed: number, options: SimOptions = defaults): Promise<SimResult> {
   const world = makeWorld(seed)
   world.trace.tell = options.tell
+  // Nobody waits for it: in a process it would be the end.
+  const unhandled = (error: unknown) => world.fail(error)
+  process.on('unhandledRejection', unhandled)
   try {
     await play(world, options)
     return { seed, failure: null, sum: world.trace.sum(), events: world.events() }
@@ -54,6 +57,8 @@ export async function simulate(seed: number, options: SimOptions = defaults): Pr
     world.note(`violated ${message}`)
     const failure = { invariant, message, atMs: world.nowMs(), last: world.trace.last() }
     return { seed, failure, sum: world.trace.sum(), events: world.events() }
+  } finally {
+    process.off('unhandledRejection', unhandled)
   }
 }
 

@@ -32,6 +32,19 @@ registerHooks({
 const { simulate } = await import('./simulate.ts')
 for (const patch of patches) if (!loaded.has(patch)) throw new Error(`${patch.file} is not loaded`)
 
+// All that is waited for is virtual (C-110).
+for (const [of, name] of [
+  [Date, 'now'],
+  [Math, 'random'],
+  [globalThis, 'setTimeout'],
+  [globalThis, 'setInterval'],
+] as const) {
+  const real = () => {
+    throw new Error(`${name} is used where clock and chance are handed in`)
+  }
+  Object.defineProperty(of, name, { value: real })
+}
+
 parentPort?.on('message', (seed: number) => {
   const lines: string[] = []
   const tell = traced ? (line: string) => void lines.push(line) : null

@@ -24,6 +24,8 @@ export type World = {
   events(): number
   /** Called after each event, when its promises have settled. */
   afterEach(check: () => void): void
+  /** The next turn throws this. */
+  fail(error: unknown): void
   /** Ends at that time, or with what an event or a check throws. */
   run(untilMs: number): Promise<void>
 }
@@ -55,6 +57,7 @@ export function makeWorld(seed: number): World {
   let ran = 0
   let isTouched = false
   const checks: (() => void)[] = []
+  let broken: { error: unknown } | null = null
 
   function at(atMs: number, run: () => void): () => void {
     const event: Event = { atMs: Math.max(nowMs, atMs), order: order++, run }
@@ -66,6 +69,7 @@ export function makeWorld(seed: number): World {
 
   /** Up to the next event whose promises have to settle; true: there are more. */
   function goOn(untilMs: number): boolean {
+    if (broken) throw broken.error
     for (const check of checks) check()
     for (;;) {
       const first = heap[0]
@@ -95,6 +99,9 @@ export function makeWorld(seed: number): World {
     note: text => trace.add(`${nowMs.toFixed(3)} ${text}`),
     trace,
     events: () => ran,
+    fail(error) {
+      broken ??= { error }
+    },
     afterEach: check => void checks.push(check),
     run: untilMs =>
       new Promise((resolve, reject) => {
