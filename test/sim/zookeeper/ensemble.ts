@@ -73,7 +73,7 @@ export type Ensemble = {
 }
 
 /** syncLimit × tickTime: so long members hold on to each other without an answer. */
-export const syncMs = 10_000
+const syncMs = 10_000
 
 export function makeEnsemble(world: World, network: Network, tickMs = 2_000): Ensemble {
   const log: Txn[] = []
