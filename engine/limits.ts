@@ -115,7 +115,7 @@ export const stopDrainMs = 20_000
 export const topicsRefreshMs = 10_000
 /** A topic that is not there for so long is gone for a copy until the end: three looks in a row (M-14). */
 export const topicGoneMs = 3 * topicsRefreshMs
-/** Upper bounds of the classes of added latency (M-96). */
+/** Upper bounds of the classes of added latency (M-96), of hand-overs and of rounds (COORDINATION §9). */
 export const latencyBoundsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000]
 /** A commit without an answer for so long is given up for a newer one. */
 export const commitGiveUpMs = 10_000

@@ -11,6 +11,7 @@ import { wishedOf } from './decide/export.ts'
 import type { Notice } from './decide/reconcile.ts'
 import type { Exports } from './exports.ts'
 import { flowUpkeep } from './flowUpkeep.ts'
+import { type Handovers, handovers } from './handovers.ts'
 import type { Kinds } from './kinds.ts'
 import { type Known, knownOf } from './known.ts'
 import { leaderFlows } from './leaderFlows.ts'
@@ -19,6 +20,7 @@ import { noCoordinator } from './noCoordinator.ts'
 import { noticeEvent } from './noticeEvent.ts'
 import type { Office } from './office.ts'
 import { type LoopCounts, type LoopFlows, type ReconcileLoop, startReconcileLoop } from './reconcileLoop.ts'
+import { type Timings, timings } from './timings.ts'
 
 export type ControllerHow = {
   identity: { id: string; url: string | null; software: string }
@@ -49,6 +51,9 @@ export type ControllerCounts = {
   ejections: number
   /** By reason. */
   moves: ReadonlyMap<string, number>
+  handovers: Pick<Handovers, 'taken' | 'first'>
+  /** Of its rounds. */
+  plans: Timings
 }
 
 export type Controller = {
@@ -57,6 +62,7 @@ export type Controller = {
   /** The session in use; while there is none, one that answers nothing. */
   coordinator(): Coordinator
   state(): ReturnType<Candidacy['state']> & { counts: ControllerCounts; loop: LoopCounts | null }
+  leaseLowMs: Candidacy['leaseLowMs']
   /** Only while it leads. */
   known(): Known | null
   /** Something was written: look now. */
@@ -64,12 +70,12 @@ export type Controller = {
 }
 
 type Leading = { loop: ReconcileLoop; known: Known }
-type Counts = { deposed: number; ejections: number; moves: Map<string, number> }
+type Counts = ControllerCounts & { moves: Map<string, number>; handovers: Handovers }
 
 /** A process that queues for the office, and leads the fleet while it has it (COORDINATION §2, §4). */
 export function startController(how: ControllerHow): Controller {
   let leading: Leading | null = null
-  const counts: Counts = { deposed: 0, ejections: 0, moves: new Map() }
+  const counts: Counts = { deposed: 0, ejections: 0, moves: new Map(), handovers: handovers(), plans: timings() }
   const { identity, open, sessionMs, clock, uptimeMs, chance, store, stop } = how
   const candidacy = startCandidacy({
     ...{ identity, open, sessionMs, clock, uptimeMs, chance, store, stop },
@@ -81,6 +87,7 @@ export function startController(how: ControllerHow): Controller {
         })
       } finally {
         leading = null
+        counts.handovers.forget()
         if (!stop.aborted) counts.deposed++
       }
     },
@@ -90,6 +97,7 @@ export function startController(how: ControllerHow): Controller {
     done: candidacy.done,
     coordinator: () => candidacy.coordinator() ?? none,
     state: () => ({ ...candidacy.state(), counts, loop: leading?.loop.counts ?? null }),
+    leaseLowMs: candidacy.leaseLowMs,
     known: () => leading?.known ?? null,
     nudge: () => leading?.loop.nudge(),
   }
@@ -121,6 +129,10 @@ async function lead(
     ...{ office, clock, flows: keeping.flows },
     notice: notice => noticed(how, counts, notice),
     tell: event => how.tell(null, event),
+    thought(found, ms) {
+      counts.plans.note(ms)
+      counts.handovers.round(found, clock.nowMs())
+    },
     settled: observation => keeping.settled(observation.wishes().text),
   })
   how.onDeclared(loop.nudge, office.signal)
@@ -135,8 +147,10 @@ async function lead(
 }
 
 function noticed({ tell, clock }: ControllerHow, counts: Counts, notice: Notice): void {
-  if (notice.code === 'units-moved')
+  if (notice.code === 'units-moved') {
     counts.moves.set(notice.reason, (counts.moves.get(notice.reason) ?? 0) + notice.units.length)
+    counts.handovers.moved(notice, clock.nowMs())
+  }
   if (notice.code === 'worker-ejected') counts.ejections++
   const event = noticeEvent(notice, clock.nowMs())
   if (event) tell(null, event)

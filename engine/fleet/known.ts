@@ -181,9 +181,9 @@ function countUnits(views: Map<string, FlowView>, memory: Memory, found: Reconci
     const view = views.get(flowOf(unit))
     if (view) view.inTransit++
   }
-  for (const { id, why } of found.plan.unplaced) {
-    const view = views.get(flowOf(id))
-    if (view) view.unplaced = [...view.unplaced, { unit: withinFlow(id), why }]
+  for (const [flow, unplaced] of Map.groupBy(found.plan.unplaced, ({ id }) => flowOf(id))) {
+    const view = views.get(flow)
+    if (view) view.unplaced = unplaced.map(({ id, why }) => ({ unit: withinFlow(id), why }))
   }
   for (const [unit, sinceMs] of memory.unheld) {
     const view = views.get(flowOf(unit))

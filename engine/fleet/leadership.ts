@@ -8,6 +8,7 @@ import type { Coordinator, OpenCoordinator } from '../ports/coordinator.ts'
 import { enterQueue, firstInLine, type Place, type QueueHow } from './candidate.ts'
 import { leaseTimes } from './decide/lease.ts'
 import { type Lease, startLease } from './lease.ts'
+import { type Lowest, lowest } from './lowest.ts'
 import { type Office, takeOffice } from './office.ts'
 import { startPresence } from './presence.ts'
 import { type Sessions, sessionsOf } from './session.ts'
@@ -38,15 +39,18 @@ export type Candidacy = {
     leading: number | null
     remainingMs: number
   }
+  /** What was left of its lease at least, since the last time that this was asked. */
+  leaseLowMs(): number
 }
 
 type Own = { how: CandidacyHow; sessions: Sessions; lease: Lease | null; place: Place | null; office: Office | null }
-type State = Own & { trouble: Fault | null }
+type State = Own & { trouble: Fault | null; leaseLow: Lowest }
 
 /** Queues for the office, leads, and queues again (C-20 to C-25). */
 export function startCandidacy(how: CandidacyHow): Candidacy {
   const sessions = sessionsOf(how)
-  const state: State = { how, sessions, lease: null, place: null, office: null, trouble: null }
+  const none = { lease: null, place: null, office: null, trouble: null }
+  const state: State = { how, sessions, ...none, leaseLow: lowest() }
   return {
     done: live(state),
     coordinator: sessions.current,
@@ -56,6 +60,7 @@ export function startCandidacy(how: CandidacyHow): Candidacy {
       leading: state.office?.epoch ?? null,
       remainingMs: state.lease?.remainingMs() ?? 0,
     }),
+    leaseLowMs: () => state.leaseLow.take(state.lease?.remainingMs() ?? 0),
   }
 }
 
@@ -80,7 +85,12 @@ async function candidacy(coordinator: Coordinator, state: State): Promise<boolea
   const sessionMs = coordinator.state().timeoutMs
   const end = () => ended.abort()
   const nothing = () => {}
-  const lease = startLease({ clock, uptimeMs, sessionMs, on: { closing: nothing, fenced: end, open: nothing } })
+  const fenced = () => {
+    state.leaseLow.note(0)
+    end()
+  }
+  const on = { closing: nothing, fenced, open: nothing, extending: state.leaseLow.note }
+  const lease = startLease({ clock, uptimeMs, sessionMs, on })
   const signal = AbortSignal.any([how.stop, ended.signal])
   const queue: QueueHow = { coordinator, identity: how.identity, lease, clock, signal }
   state.lease = lease

@@ -28,7 +28,13 @@ export type LeaseHow = {
   uptimeMs: () => number
   sessionMs: number
   /** Told in the turn in which it changes; at first it is fenced. */
-  on: { closing(): void; fenced(): void; open(): void }
+  on: {
+    closing(): void
+    fenced(): void
+    open(): void
+    /** Before an answer extends it: what was left of it. */
+    extending?(leftMs: number): void
+  }
 }
 
 /** The time in which a process may act, counted from the sending of its last answered beat (C-4). */
@@ -89,6 +95,7 @@ export function startLease({ clock, uptimeMs, sessionMs, on }: LeaseHow): Lease 
       compare()
       // Before the answer extends it: a process that slept and is answered first drops its buffers all the same (C-4).
       judge()
+      if (from !== null) on.extending?.(Math.max(0, fencedMs - elapsedMs()))
       const nowMs = clock.nowMs()
       if (answeredMs === null || nowMs - answeredMs + suspendedMs > sessionMs / 3) answeredSinceMs = nowMs
       answeredMs = nowMs

@@ -32,6 +32,7 @@ export type MembershipHow = {
     closing(): void
     fenced(): void
     open(): void
+    extending(leftMs: number): void
     /** Ends when nothing of ours acts any more; the next registration waits for it (C-12). */
     lost(why: string, lease: Lease): Promise<void>
   }

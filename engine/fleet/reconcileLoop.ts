@@ -34,6 +34,8 @@ export type LoopHow = {
   /** Told when it stands, not before. */
   notice(notice: Notice): void
   tell(event: FlowEvent): void
+  /** After each round has thought, before it writes. */
+  thought(found: Reconciled, ms: number): void
   /** After each round that was made as a whole; the export is written beside it (C-104). */
   settled(observation: Observation): void
 }
@@ -55,7 +57,7 @@ export type ReconcileLoop = {
   counts: LoopCounts
 }
 
-export type LoopCounts = { rounds: number; writes: number; unknown: number; planMs: number }
+export type LoopCounts = { rounds: number; writes: number; unknown: number }
 
 type State = LoopHow & {
   observation: Observation
@@ -95,7 +97,7 @@ export function startReconcileLoop(how: LoopHow): ReconcileLoop {
   const state: State = {
     ...{ ...how, observation, weights, last: null, doubtful: new Set(), stale: true, rereadAtMs: 0, wanted: true },
     ...{ memory: newMemory(office.epoch, clock.nowMs()), wake: new AbortController() },
-    ...{ counts: { rounds: 0, writes: 0, unknown: 0, planMs: 0 }, saidMs: Number.NEGATIVE_INFINITY },
+    ...{ counts: { rounds: 0, writes: 0, unknown: 0 }, saidMs: Number.NEGATIVE_INFINITY },
   }
   return {
     done: live(state),
@@ -175,7 +177,7 @@ async function round(state: State): Promise<boolean> {
   state.memory = found.memory
   state.last = found
   state.counts.rounds++
-  state.counts.planMs = clock.nowMs() - startMs
+  state.thought(found, clock.nowMs() - startMs)
   if (found.behind !== null) {
     const message = `${found.behind} has a document of a higher epoch than ${office.epoch}: office is taken anew (C-21)`
     state.tell({ code: 'deposed', message })

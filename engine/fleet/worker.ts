@@ -16,6 +16,7 @@ import { unitsOf } from './decide/units.ts'
 import { type Held, type HeldNow, startHeld } from './held.ts'
 import type { Kinds } from './kinds.ts'
 import type { Lease } from './lease.ts'
+import { type Lowest, lowest } from './lowest.ts'
 import { type Identity, type Joined, type Membership, startMembership } from './membership.ts'
 import { startStats } from './stats.ts'
 import { turnsOf } from './turns.ts'
@@ -61,6 +62,8 @@ export type FleetWorker = {
   /** After the stop. `whole`: all checkpoints are stored. Rejects with `id-taken`, `config-invalid` (C-4), or a bug. */
   readonly done: Promise<{ whole: boolean }>
   state(): FleetWorkerState
+  /** What was left of its lease at least, since the last time that this was asked. */
+  leaseLowMs(): number
   flows(): Iterable<{ flow: string; kind: AnyKind; worker: FlowWorker }>
 }
 
@@ -70,6 +73,7 @@ type State = {
   /** Why the assignment cannot be read. */
   trouble: Fault | null
   counts: { fences: number; stale: number; dirty: number }
+  leaseLow: Lowest
   /** Called at the fence, while a lost registration is given up. */
   onFence(): void
 }
@@ -78,6 +82,7 @@ type State = {
 export function startFleetWorker(how: FleetWorkerHow): FleetWorker {
   const state: State = {
     ...{ joined: null, phase: 'ready', trouble: null, counts: { fences: 0, stale: 0, dirty: 0 } },
+    leaseLow: lowest(),
     onFence() {},
   }
   const flows = startWorkerFlows({
@@ -95,10 +100,12 @@ export function startFleetWorker(how: FleetWorkerHow): FleetWorker {
       closing: flows.closing,
       fenced() {
         state.counts.fences++
+        state.leaseLow.note(0)
         flows.fence()
         state.onFence()
       },
       open: flows.open,
+      extending: state.leaseLow.note,
       lost: (why, lease) => lost(why, lease, { how, state, flows, membership }),
     },
   })
@@ -112,6 +119,7 @@ export function startFleetWorker(how: FleetWorkerHow): FleetWorker {
   return {
     done: life({ how, state, flows, membership }).finally(cancel),
     state: () => stateOf(state, flows, membership),
+    leaseLowMs: () => state.leaseLow.take(membership.lease()?.remainingMs() ?? 0),
     *flows() {
       for (const one of flows.all()) {
         const running = one.running()

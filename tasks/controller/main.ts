@@ -1,6 +1,8 @@
 import { type Controller, startController } from '../../engine/fleet/controller.ts'
 import { watchLeader } from '../../engine/fleet/leaderSeen.ts'
+import { controllerMeasures } from '../../engine/fleet/measures.ts'
 import { noCoordinator } from '../../engine/fleet/noCoordinator.ts'
+import { unknownOutcomes } from '../../engine/fleet/unknownOutcomes.ts'
 import { declaredFlows } from '../../engine/wiring/declaredFlows.ts'
 import { startFlowsApi } from '../../engine/wiring/flowsApi.ts'
 import { metricsOf } from '../../engine/wiring/health.ts'
@@ -27,6 +29,8 @@ await runTask(
       for (const listener of listeners) listener()
     })
     let controller: Controller | null = null
+    const outcomes = unknownOutcomes(coordination.open)
+    const measures = [...opened.measures, ...controllerMeasures(() => controller, clock, outcomes)]
     const none = noCoordinator()
     const coordinator = () => controller?.coordinator() ?? none
     const leader = watchLeader({ coordinator, clock })
@@ -44,7 +48,7 @@ await runTask(
       known: () => controller?.known() ?? null,
       nudge: () => controller?.nudge(),
       ready: () => readyOf(controller?.state() ?? null, coordinator().state()),
-      metrics: metricsOf({ flows: () => [], measures: opened.measures, clock }),
+      metrics: metricsOf({ flows: () => [], measures, clock }),
       keepsChanges: true,
       clusters: () => [...config.clusters.keys()],
       kafka: opened.kafka,
@@ -53,7 +57,7 @@ await runTask(
     task.report({ ev: 'listening', url: api.url, id })
     controller = startController({
       identity: { id, url: api.url, software: version },
-      ...coordination,
+      ...{ ...coordination, open: outcomes.open },
       kinds: kindEntries,
       declared: () => declaredFlows(config),
       onDeclared(listener, signal) {

@@ -1,3 +1,5 @@
+import { workerMeasures } from '../../engine/fleet/measures.ts'
+import { unknownOutcomes } from '../../engine/fleet/unknownOutcomes.ts'
 import { startFleetWorker } from '../../engine/fleet/worker.ts'
 import { startHealth } from '../../engine/wiring/health.ts'
 import { kindEntries } from '../../engine/wiring/kinds.ts'
@@ -16,11 +18,12 @@ await runTask(
     const id = newProcessId({ task: null, host: machine.host }, machine.chance)
     const { capacity, unitsMax, tags } = config.worker
     let worker: ReturnType<typeof startFleetWorker> | null = null
+    const outcomes = unknownOutcomes(coordination.open)
     const health = await startHealth({
       ...(settings.stage === null ? {} : { host: '0.0.0.0', port: 8080 }),
       ready: () => readyOf(worker?.state() ?? null),
       flows: () => worker?.flows() ?? [],
-      measures: opened.measures,
+      measures: [...opened.measures, ...workerMeasures(() => worker, outcomes)],
       clock,
     })
     task.log.info('listening', { url: health.url, id })
@@ -37,7 +40,7 @@ await runTask(
         task: id,
         unitsMax,
       },
-      ...coordination,
+      ...{ ...coordination, open: outcomes.open },
       kinds: kindEntries,
       kafka: opened.kafka,
       codec: machine.codec,
