@@ -68,6 +68,8 @@ export async function runWorkers(how: {
   })
   const onHangUp = () => supervised.hangUp()
   process.on('SIGHUP', onHangUp)
+  // Whoever reads what starts and ends has gone, and counts on nothing that runs on (as in one process).
+  process.stdout.on('error', () => life.begin(null))
   const draw = () => process.stderr.write(`${eraseLine}${statusLine(supervised.members(), urls)}`)
   const undraw = atTerminal ? every(clock, drawMs, draw) : () => {}
   const { code } = await supervised.done

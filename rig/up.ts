@@ -62,8 +62,9 @@ async function playFleet(stop: AbortSignal, progress: Scene['progress']): Promis
     process.stdout.write(
       `source       ${clusters.from}\ndestination  ${clusters.to}\nzookeeper    ${chroot}\ntopics       ${pattern}\n`,
     )
-    const run = (until: AbortSignal) => steadyFleet({ clusters, zookeeper: chroot, pattern, clock }, until)
-    return await Promise.race([underLoad(from, topics, run, stop), set.died.then(error => Promise.reject(error))])
+    const parts = Object.values(set.parts)
+    const run = (until: AbortSignal) => steadyFleet({ clusters, zookeeper: chroot, pattern, clock, parts }, until)
+    return await underLoad(from, topics, run, stop)
   } finally {
     await from.close()
   }

@@ -19,7 +19,12 @@ const saidChunksMax = 200
  */
 export async function runMillrace(
   args: string[],
-  how: { onLine: (line: JsonLine) => void; onLog?: ((line: JsonLine) => void) | null; quiet: boolean },
+  how: {
+    onLine: (line: JsonLine) => void
+    onLog?: ((line: JsonLine) => void) | null
+    quiet: boolean
+    onPid?: (pid: number) => void
+  },
   stop: AbortSignal,
 ): Promise<number> {
   stop.throwIfAborted()
@@ -29,6 +34,7 @@ export async function runMillrace(
     // A Ctrl-C of the terminal is for us; we stop it in our order.
     detached: true,
   })
+  if (child.pid !== undefined) how.onPid?.(child.pid)
   const end = () => void child.kill('SIGTERM')
   stop.addEventListener('abort', end, { once: true })
   child.stderr?.on('data', data => {
