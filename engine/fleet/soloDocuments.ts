@@ -47,6 +47,8 @@ type State = {
   how: SoloDocumentsHow
   entries: Map<string, SoloEntry>
   declared: ReadonlyMap<string, DeclaredFlow>
+  /** The file was taken once. */
+  isBegun: boolean
   /** What a running flow did not take, as it was told. */
   refused: Map<string, Fault>
   /** Rounds that did not go through, in a row. */
@@ -61,7 +63,7 @@ type State = {
 export function startSoloDocuments(how: SoloDocumentsHow): SoloDocuments {
   const { coordinator, clock, stop } = how
   const state: State = {
-    ...{ how, entries: new Map(), declared: new Map(), refused: new Map(), failed: 0, said: null },
+    ...{ how, entries: new Map(), declared: new Map(), isBegun: false, refused: new Map(), failed: 0, said: null },
   }
   const upkeep = upkeepOf(state)
   let written = Promise.withResolvers<void>()
@@ -108,11 +110,11 @@ export function startSoloDocuments(how: SoloDocumentsHow): SoloDocuments {
     declare: (declared, taken) =>
       inTurn(async () => {
         await read(state, nudge)
-        const refused = refusedOf(state, declared)
+        const refused = [...refusedOf(state, declared), ...clashesOf(state, declared)]
         const done = written.promise
         if (refused.length > 0) return { refused, written: Promise.resolve() }
         taken()
-        state.declared = declared
+        Object.assign(state, { declared, isBegun: true })
         // A plan that is another object is one that has changed.
         for (const entry of state.entries.values()) if (entry.plan) entry.plan = { ...entry.plan }
         await round()
@@ -199,6 +201,30 @@ function refusedOf(state: State, declared: ReadonlyMap<string, DeclaredFlow>): {
     const fault = refusedBy(state, flow, doc)
     return fault ? [{ flow, fault }] : []
   })
+}
+
+/**
+ * Flows that people made and that the file's may not run beside. At the start both were taken before, so there nobody is
+ * kept from running: that is told.
+ */
+function clashesOf(
+  { how, entries, isBegun }: State,
+  declared: ReadonlyMap<string, DeclaredFlow>,
+): { flow: string; fault: Fault }[] {
+  const found = Object.values(how.kinds).flatMap(({ kind, readSpec, clashes }) => {
+    const others = [...entries].filter(([name, { plan }]) => plan?.kind === kind && !declared.has(name))
+    const ours = [...declared].filter(([, one]) => one.kind === kind.kind)
+    const specs = new Map<string, unknown>(others.map(([name, { plan }]) => [name, plan?.spec]))
+    for (const [name, { spec }] of ours) specs.set(name, readSpec(spec))
+    return clashes?.(specs).filter(({ flow, other }) => declared.has(flow) && !declared.has(other)) ?? []
+  })
+  const faults = found.map(({ flow, other, topic }) => {
+    const message = `topics: ${topic} is written to the same place by flow ${other}, which is not of the file`
+    return { flow, fault: { code: 'config-invalid' as const, message, hint: `delete ${other}, or leave ${topic} out` } }
+  })
+  if (isBegun) return faults
+  for (const { flow, fault } of faults) how.tell(flow, fault)
+  return []
 }
 
 /** Told once, and each minute; gives when to try again. */

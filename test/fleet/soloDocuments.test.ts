@@ -145,6 +145,22 @@ test('an edit that one flow does not take changes nothing at all', async () => {
   assert.equal(one.runs(), 'f t/0, f t/1, g t/0, g t/1')
 })
 
+test('an edit that writes where a flow that people made does is refused; at the start that is told, and both run', async () => {
+  const clock = manualClock()
+  const store = fakeStore(clock)
+  const one = await soloProcess({ store, clock })
+  await one.declare({ f: declaredFlow() })
+  await one.change('mine', { spec: { writes: 't' } })
+  const { refused } = await one.declare({ f: declaredFlow({ writes: 't' }) })
+  assert.match(refused.join(), /^f: topics: t is written to the same place by flow mine/)
+  assert.deepEqual((await one.doc('f'))?.spec, {})
+  await one.killed()
+  const next = await soloProcess({ store, clock })
+  assert.deepEqual((await next.declare({ f: declaredFlow({ writes: 't' }) })).refused, [])
+  assert.deepEqual(next.codes(), ['f config-invalid'])
+  assert.equal(next.runs(), 'f t/0, f t/1, mine t/0, mine t/1')
+})
+
 test('a change that a running flow does not take and that is written all the same is told, and it runs on', async () => {
   const one = await soloProcess()
   await one.change('f', {})

@@ -7,6 +7,7 @@ import type { DeclaredFlow } from '../../engine/fleet/decide/declared.ts'
 import { type FlowDoc, noFlowOverlay, readFlow, writeFlow } from '../../engine/fleet/decide/documents/flow.ts'
 import { paths } from '../../engine/fleet/decide/documents/paths.ts'
 import { stateExports } from '../../engine/fleet/exports.ts'
+import type { FlowClash } from '../../engine/fleet/kinds.ts'
 import { remembering } from '../../engine/fleet/remembered.ts'
 import { startSolo } from '../../engine/fleet/solo.ts'
 import { startSoloDocuments } from '../../engine/fleet/soloDocuments.ts'
@@ -17,6 +18,18 @@ import { noOverlay, type Overlay } from '../../engine/flow/overlay.ts'
 import type { ObjectStore } from '../../engine/ports/store.ts'
 import { type ManualClock, manualClock } from '../fakes/clock.ts'
 import { fakeKind } from './fakeKind.ts'
+
+/** Of flows with one `writes`. */
+function clashes(flows: ReadonlyMap<string, unknown>): FlowClash[] {
+  const writers = new Map<string, string>()
+  return [...flows].flatMap(([flow, spec]) => {
+    const { writes: topic } = spec as { writes?: string }
+    if (topic === undefined) return []
+    const other = writers.get(topic)
+    writers.set(topic, other ?? flow)
+    return other === undefined ? [] : [{ flow, other, topic }]
+  })
+}
 
 export const declaredFlow = (spec: object = {}, overlay: Overlay = noOverlay): DeclaredFlow => ({
   ...{ kind: 'fake', spec: spec as never, overlay },
@@ -42,7 +55,7 @@ export async function soloProcess(more: { store?: ObjectStore; clock?: ManualClo
     sides.set(ctx.flow, side)
     return side.kind.open(spec, ctx)
   }
-  const kinds = { fake: { kind, readSpec: (json: unknown) => ({ ...(json as object) }) } }
+  const kinds = { fake: { kind, readSpec: (json: unknown) => ({ ...(json as object) }), clashes } }
   const memory = memoryCoordinator(memoryTree(), { session: 's', timeoutMs: 10_000 })
   const coordinator = store ? remembering(memory, stateExports(store, { clock, keepsVersions: false })) : memory
   const chance = () => 0.5
