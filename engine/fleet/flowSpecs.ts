@@ -1,5 +1,5 @@
 import { type Fault, faultOf, MillraceError } from '../errors.ts'
-import type { Coordinator } from '../ports/coordinator.ts'
+import type { Coordinator, Node } from '../ports/coordinator.ts'
 import { overlayOf, readFlow } from './decide/documents/flow.ts'
 import { paths } from './decide/documents/paths.ts'
 import type { Kinds } from './kinds.ts'
@@ -11,7 +11,7 @@ export type FlowSpecs = {
   /**
    * Reads the documents of these flows that are not current. It is called after their assignment was read in the same
    * session, so what it reads is that version or a later one (C-37). Gives of each that was read what has changed;
-   * null: nothing, and it is current.
+   * null: nothing, and it is current. Who asks takes all that is given: it is not given again.
    */
   refresh(coordinator: Coordinator, flows: Wanted): Promise<Map<string, FlowSpec | Fault | null>>
   /** Nobody has what was read of it any more. */
@@ -23,7 +23,9 @@ export type FlowSpecs = {
 /** By flow the tag that its assignment names. */
 type Wanted = ReadonlyMap<string, string | undefined>
 type Known = {
-  /** Of the document, and of the assignment that it was read for. */ tag: string | null
+  /** Of the document. */
+  tag: string | null
+  /** Of the assignment that it was read for. */
   for: string | undefined
   good: boolean
 }
@@ -44,19 +46,35 @@ export function flowSpecs(kinds: Kinds): FlowSpecs {
       const found = new Map<string, FlowSpec | Fault | null>()
       await Promise.all(
         asked.map(async ([flow, wanted]) => {
-          const node = await coordinator.read(paths.flow(flow))
-          const read = specOf(node?.data ?? null, flow, kinds)
+          const read = await nodeOr(coordinator, paths.flow(flow))
+          // It is asked for again; what was read of the others is theirs all the same.
+          if (read === null) return
+          const { node, fault } = read
+          const spec = fault ?? specOf(node?.data ?? null, flow, kinds)
           const before = known.get(flow)
-          const good = !('code' in read)
+          const good = !('code' in spec)
           known.set(flow, { tag: node?.tag ?? null, for: wanted, good })
           const isSame = good && before?.good && before.tag === node?.tag
-          found.set(flow, isSame ? null : read)
+          found.set(flow, isSame ? null : spec)
         }),
       )
       return found
     },
     forget: flow => void known.delete(flow),
     clear: () => known.clear(),
+  }
+}
+
+/** Null: nothing is answered now. */
+async function nodeOr(
+  coordinator: Coordinator,
+  path: string,
+): Promise<{ node: Node | null; fault: Fault | null } | null> {
+  try {
+    return { node: await coordinator.read(path), fault: null }
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error
+    return error.code === 'coordination-denied' ? { node: null, fault: faultOf(error, error.code) } : null
   }
 }
 

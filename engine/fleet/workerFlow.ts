@@ -40,7 +40,10 @@ export type WorkerFlow = {
   readonly flow: string
   /** The units that are wanted here, by their names in the flow. `isCurrent`: its spec is the one of that wish. */
   want(units: ReadonlySet<string>, isCurrent: boolean): void
-  /** Its document as it is now, or why it cannot be read: then what runs goes on (COORDINATION §10). */
+  /**
+   * Its document as it is now, or why it cannot be read: then what runs goes on (COORDINATION §10). Whether new units
+   * may begin by it `want` says: it may have been read for a wish before this one.
+   */
   take(found: FlowSpec | Fault): void
   /** C-43: every wanted unit that has not ended, started or not, and those that still stop. */
   held(): ReadonlySet<string>
@@ -197,7 +200,6 @@ function take(state: State, found: FlowSpec | Fault): void {
   }
   state.fault = null
   state.plan = found
-  state.isCurrent = true
   state.breaks = 0
   // What is set aside is tried at once after a change (C-38).
   if (state.broken) mended(state)

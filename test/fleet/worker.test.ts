@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { FaultCode } from '../../engine/errors.ts'
 import { paths } from '../../engine/fleet/decide/documents/paths.ts'
 import { lasting, transient } from './fakeKind.ts'
 import { workerOf } from './workerOf.ts'
@@ -177,4 +178,38 @@ test('what is measured is written each 10 s', async () => {
     one.coordination.tree.read(paths.stats('w'))?.data.replace(/"atMs":\d+/, '"atMs":0'),
     '{"atMs":0,"flows":{"f":{"t":["0-1",[0,12],[0,-1]]}},"states":{"f":{"t":{"stalled":"1"}}},"v":1}',
   )
+})
+
+/** Flow `g` cannot be read until the next beat: it is asked for after the assignment was taken, and after the look. */
+function unread(one: ReturnType<typeof workerOf>, code: FaultCode): void {
+  for (let n = 0; n < 2; n++) one.coordination.failNext(code, asked => asked.paths.includes(paths.flow('g')))
+}
+
+test('a document of a flow that is not answered is asked for again, and what was answered of others is taken', async () => {
+  const one = workerOf()
+  one.flow('f')
+  one.flow('g')
+  await one.registered()
+  unread(one, 'coordination-unreachable')
+  one.assign(1, ['f/t/0', 'g/t/1'])
+  await one.clock.advance(50)
+  assert.deepEqual(one.runs(), ['t/0'])
+  await one.clock.advance(2_000)
+  assert.deepEqual([one.runs(), one.held().errors], [['t/0', 't/1'], []])
+})
+
+test('a document of a flow that this worker may not read is an error of its units, and of no others', async () => {
+  const one = workerOf()
+  one.flow('f')
+  one.flow('g')
+  await one.registered()
+  unread(one, 'coordination-denied')
+  one.assign(1, ['f/t/0', 'g/t/1'])
+  await one.clock.advance(50)
+  assert.deepEqual(
+    [one.runs(), one.held().errors.map(({ unit, code }) => [unit, code])],
+    [['t/0'], [['g/t/1', 'coordination-denied']]],
+  )
+  await one.clock.advance(2_000)
+  assert.deepEqual([one.runs(), one.held().errors], [['t/0', 't/1'], []])
 })
