@@ -12,10 +12,14 @@ export type FleetApi = {
 
 export type WorkerSeen = {
   id: string
+  /** Null: it is not registered. */
+  record: { state: string } | null
   state: string | null
   heldState: string | null
   units: number | null
   held: number
+  /** Drained, and nothing is left on it. */
+  released: boolean | null
   wanted: { epoch: number; generation: number } | null
   applied: { epoch: number; generation: number } | null
 }

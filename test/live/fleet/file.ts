@@ -7,6 +7,8 @@ import type { TestContext } from 'node:test'
 export type FleetWords = {
   east: string
   west: string
+  /** By what the brokers call themselves, `host:port`, where they are reached (KAFKA-CLIENT W-20). */
+  addresses?: Record<string, string>
   zookeeper: string
   sessionMs?: number
   auth?: Record<string, string>
@@ -25,9 +27,10 @@ export function fleetFile(t: Pick<TestContext, 'after'>, words: FleetWords, flow
   const folder = mkdtempSync(join(tmpdir(), 'millrace-fleet-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'millrace.yaml')
-  const { zookeeper, sessionMs, auth, worker, store } = words
+  const { zookeeper, sessionMs, auth, worker, store, addresses } = words
+  const cluster = (brokers: string) => ({ brokers: brokers.split(','), ...(addresses ? { addresses } : {}) })
   const rest = {
-    clusters: { east: { brokers: words.east.split(',') }, west: { brokers: words.west.split(',') } },
+    clusters: { east: cluster(words.east), west: cluster(words.west) },
     coordination: { zookeeper, ...(sessionMs === undefined ? {} : { sessionMs }), ...(auth ? { auth } : {}) },
     api: { listen: '127.0.0.1:0', ...words.api },
     ...(worker ? { worker } : {}),
