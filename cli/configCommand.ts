@@ -32,7 +32,10 @@ async function check(flags: Flags): Promise<Ended> {
   const text = await readConfigText(flags.config)
   const { readFlows } = await parts()
   const { checkSecrets } = await import('./checkSecrets.ts')
-  const read = await withSecrets(readFlows(text, 'one'), config => checkSecrets(flags.config, text, config))
+  const one = readFlows(text, 'one')
+  // Who names a coordination means several processes.
+  const whole = one.ok && one.config.coordination !== null ? readFlows(text, 'several') : one
+  const read = await withSecrets(whole, config => checkSecrets(flags.config, text, config))
   const warnings = read.ok ? read.warnings : []
   if (json) {
     const faults = read.ok ? [] : read.faults

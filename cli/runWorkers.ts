@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { localProcesses } from '../engine/adapters/local/processes.ts'
 import { MillraceError } from '../engine/errors.ts'
+import { processExit } from '../engine/fleet/decide/exits.ts'
 import { type Member, startSupervisor } from '../engine/fleet/supervisor.ts'
 import { every } from '../engine/flow/every.ts'
 import { supervisorStopMs } from '../engine/limits.ts'
@@ -41,6 +42,7 @@ export async function runWorkers(how: {
   })
   const { clock, log, life } = running
   const urls = new Map<string, string>()
+  let refusal: string | null = null
   const say = (event: Record<string, unknown>) => json && process.stdout.write(`${JSON.stringify(event)}\n`)
   const supervised = startSupervisor({
     groups: [
@@ -52,7 +54,10 @@ export async function runWorkers(how: {
     chance: Math.random,
     stop: life.stop,
     abort: life.abort,
-    line: (member, text) => process.stderr.write(`${atTerminal ? pretty(member, text) : text}\n`),
+    line: (member, text) => {
+      process.stderr.write(`${atTerminal ? pretty(member, text) : text}\n`)
+      refusal = refusalIn(text) ?? refusal
+    },
     told: (member, message) => {
       const { url, id } = message as { url?: string; id?: string }
       if (url === undefined) return
@@ -75,6 +80,8 @@ export async function runWorkers(how: {
   const { code } = await supervised.done
   undraw()
   if (atTerminal) process.stderr.write(eraseLine)
+  // Why all of it ended stands in the middle of what its processes have said.
+  if (code === processExit.refused && refusal !== null) log.error(refusal, { code: 'config-invalid' })
   process.off('SIGHUP', onHangUp)
   await running.end(code)
   return code
@@ -102,17 +109,31 @@ function environment(file: string): Record<string, string | undefined> {
   }
 }
 
+/** What a child cannot be started with; null: the line says something else. */
+function refusalIn(text: string): string | null {
+  if (!text.includes('"code":"config-invalid"')) return null
+  const line = parsed(text)
+  const hint = line?.['hint'] ? ` (${line['hint']})` : ''
+  return line?.['level'] === 'error' ? `${line['msg']}${hint}` : null
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
 function nameOf({ group, index }: Member): string {
   return group === 'controller' ? group : `${group}-${index}`
 }
 
 function pretty(member: Member, text: string): string {
-  try {
-    return `${eraseLine}${prettyLine({ ...JSON.parse(text), svc: nameOf(member) })}`
-  } catch {
-    // What is not ours, such as the stack of a process that died.
-    return `${eraseLine}${nameOf(member)} ${showSafe(text)}`
-  }
+  const line = parsed(text)
+  // What is not ours, such as the stack of a process that died.
+  if (line === null) return `${eraseLine}${nameOf(member)} ${showSafe(text)}`
+  return `${eraseLine}${prettyLine({ ...line, svc: nameOf(member) })}`
 }
 
 function statusLine(members: readonly Member[], urls: ReadonlyMap<string, string>): string {

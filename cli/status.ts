@@ -26,12 +26,13 @@ export async function status({ api }: Given): Promise<Said> {
   return {
     json: answer.text,
     names: [...found.flows, ...found.unreadable].map(({ flow }) => flow),
-    text: wide => `${head(found)}\n${flowTable([...found.flows, ...found.unreadable], wide)}`,
+    text: wide => `${head(found, api.url)}\n${flowTable([...found.flows, ...found.unreadable], wide)}`,
   }
 }
 
-function head(found: Status): string {
+function head(found: Status, url: string): string {
   const rows: [string, string][] = [
+    ['api', cell(url)],
     ['leader', leaderOf(found)],
     ['version', cell(found.version)],
   ]

@@ -378,3 +378,5 @@ export const stopTimeoutSecondsMax = 120
 export const supervisorStopMs = 2 * stopTimeoutMs + stopReserveMs
 /** How often a controller that does not lead looks who does (COORDINATION C-101). */
 export const leaderLookMs = 1_000
+/** How long a process does not agree with its fleet before it says why (COORDINATION C-64). */
+export const coordinationSaidMs = 2_000

@@ -62,8 +62,9 @@ async function playFleet(stop: AbortSignal, progress: Scene['progress']): Promis
     process.stdout.write(
       `source       ${clusters.from}\ndestination  ${clusters.to}\nzookeeper    ${chroot}\ntopics       ${pattern}\n`,
     )
+    const { dir } = set
     const parts = Object.values(set.parts)
-    const run = (until: AbortSignal) => steadyFleet({ clusters, zookeeper: chroot, pattern, clock, parts }, until)
+    const run = (until: AbortSignal) => steadyFleet({ clusters, zookeeper: chroot, pattern, clock, parts, dir }, until)
     return await underLoad(from, topics, run, stop)
   } finally {
     await from.close()

@@ -11,8 +11,9 @@ export type ApiSettings = { listen: HostPort; tokens: SecretPlace | null }
 const listenDefault = '127.0.0.1:8080'
 
 const listen = z
-  .string()
-  .refine(text => listenOf(text) !== null, { params: { hint: `as in: ${listenDefault}` } })
+  .custom<string>(text => typeof text === 'string' && listenOf(text) !== null, {
+    params: { expected: 'HOST:PORT', hint: `as in: ${listenDefault}` },
+  })
   .describe('HOST:PORT')
 
 export const apiWords = z

@@ -46,8 +46,10 @@ export function readFlow(name: string, value: unknown, around: InFile): { flow: 
   const { kind, paused, skips, requires, ...spec } = value
   const words = checked(commonWords, { paused, skips, requires }, { at, text, faults })
   faults.push(...unsayable({ paused, skips }, at, around))
-  const schema = typeof kind === 'string' && Object.hasOwn(schemas, kind) ? schemas[kind] : undefined
-  if (schema === undefined) faults.push(kindFault(kind, [...at, 'kind'], around))
+  const own = typeof kind === 'string' && Object.hasOwn(schemas, kind) ? schemas[kind] : undefined
+  if (own === undefined) faults.push(kindFault(kind, [...at, 'kind'], around))
+  // All is said at once: the rest is read as of the kind that was meant.
+  const schema = own ?? schemas[nearest(String(kind), Object.keys(schemas)) ?? '']
   faults.push(...clusterFaults(spec, at, around))
   const read = schema && checked(schema, spec, { at, text, faults, otherKeys: flowWords })
   if (faults.length > before || !words || !isMapping(read)) return null

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { every } from '../../engine/flow/every.ts'
 import { pause } from '../../engine/flow/pause.ts'
@@ -26,11 +25,11 @@ export type Killable = Pick<Running<unknown>, 'name' | 'pids' | 'exited' | 'rest
  * `parts`: what of it somebody kills is started again, so that anything may be broken and watched.
  */
 export async function steadyFleet(
-  of: { clusters: Clusters; zookeeper: string; pattern: string; clock: Clock; parts: readonly Killable[] },
+  of: { clusters: Clusters; zookeeper: string; pattern: string; clock: Clock; parts: readonly Killable[]; dir: string },
   stop: AbortSignal,
 ): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-up-'))
-  const file = join(folder, 'millrace.yaml')
+  // The rig's own folder goes with it, however it ends.
+  const file = join(of.dir, 'millrace.yaml')
   const atTerminal = process.stderr.isTTY === true
   const ended = new AbortController()
   const until = AbortSignal.any([stop, ended.signal])
@@ -58,7 +57,6 @@ export async function steadyFleet(
     })
   } finally {
     watch.close()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -30,7 +30,8 @@ export async function runMillrace(
   stop.throwIfAborted()
   const said: Buffer[] = []
   const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
-    stdio: ['ignore', 'pipe', how.quiet ? 'pipe' : 'inherit'],
+    // By the channel it sees that we are gone, however that came.
+    stdio: ['ignore', 'pipe', how.quiet ? 'pipe' : 'inherit', 'ipc'],
     // A Ctrl-C of the terminal is for us; we stop it in our order.
     detached: true,
   })

@@ -10,6 +10,7 @@ import { kindEntries } from '../../engine/wiring/kinds.ts'
 import { newProcessId } from '../../engine/wiring/machine.ts'
 import { runTask } from '../../engine/wiring/runTask.ts'
 import { openExports } from '../../engine/wiring/store.ts'
+import { tellCoordination } from '../../engine/wiring/tellCoordination.ts'
 import { version } from '../../engine/wiring/version.ts'
 import { readTaskEnv } from '../config.ts'
 import { readyOf } from './ready.ts'
@@ -65,7 +66,8 @@ await runTask(
         signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
       },
       exports,
-      store: exports && { epoch: async () => (await exports.read())?.epoch ?? null },
+      // After what is being written, which may be the last of an office before.
+      store: exports && { epoch: async () => (await exports.inTurn(exports.read))?.epoch ?? null },
       kafka: opened.kafka,
       codec: machine.codec,
       crc: machine.crc,
@@ -76,9 +78,11 @@ await runTask(
       abort: life.abort,
       tell,
     })
+    const silent = tellCoordination(() => controller?.state().trouble ?? null, task)
     try {
       await controller.done
     } finally {
+      silent()
       leader.close()
       await api.close()
     }

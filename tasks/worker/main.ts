@@ -5,6 +5,7 @@ import { startHealth } from '../../engine/wiring/health.ts'
 import { kindEntries } from '../../engine/wiring/kinds.ts'
 import { newProcessId, workerTags } from '../../engine/wiring/machine.ts'
 import { runTask } from '../../engine/wiring/runTask.ts'
+import { tellCoordination } from '../../engine/wiring/tellCoordination.ts'
 import { version } from '../../engine/wiring/version.ts'
 import { readTaskEnv } from '../config.ts'
 import { readyOf } from './ready.ts'
@@ -52,9 +53,11 @@ await runTask(
       abort: life.abort,
       tell,
     })
+    const silent = tellCoordination(() => worker?.state().trouble ?? null, task)
     try {
       await worker.done
     } finally {
+      silent()
       await health.close()
     }
   },

@@ -208,6 +208,8 @@ const table: [what: string, text: string, faults: string[]][] = [
     [
       "5:3 flows.-A: found '-A', expected small letters, digits and dashes, 63 at most, not a dash first",
       "5:15 flows.-A.kind: found 'job', expected mirror | not in this version",
+      '6:3 flows.b.to: found nothing, expected the name of a cluster',
+      '6:3 flows.b.topics: found nothing, expected a mapping with include or names',
       "6:14 flows.b.kind: found 'miror', expected mirror | did you mean mirror?",
       "6:27 flows.b.from: found 'esat', expected east or west | did you mean east?",
       '7:6 flows.c: found 5, expected a mapping with kind',
