@@ -74,7 +74,7 @@ function addFlows(program: Command, cli: Cli): void {
       options: [['--why', 'one page of all that is known of one partition, and what may be done about it']],
       watch: true,
       examples: [
-        ['millrace partitions clicks/orders', 'checkpoint, log and lag of each partition of a topic'],
+        ['millrace partitions clicks/orders', 'state, worker, checkpoint and lag of each partition of a topic'],
         ['millrace partitions clicks/orders/3 --why', 'who has it, where it stands, and why'],
       ],
       load: async () => (await import('./partitions.ts')).partitions,

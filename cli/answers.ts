@@ -74,6 +74,19 @@ export type OffsetRow = {
   lagRecords: Offset | null
 }
 
+/** `state` null: the fleet does not know it. */
+export type PartitionRow = {
+  topic: string
+  partition: number
+  state: string | null
+  reason: string | null
+  code: string | null
+  offset: string | null
+  worker: string | null
+  lagRecords: Offset | null
+  bytesPerSecond: number | null
+}
+
 export type Partition = Omit<OffsetRow, never> & {
   flow: string
   destination: { topic: string; partition: number } | null

@@ -4,6 +4,7 @@ import { flowRoutes } from './flows.ts'
 import { healthRoutes } from './health.ts'
 import { offsetRoutes } from './offsets.ts'
 import { openapiOf } from './openapi.ts'
+import { partitionListRoutes } from './partitionList.ts'
 import { partitionRoutes } from './partitions.ts'
 import { partitionWishRoutes } from './partitionWishes.ts'
 import type { ApiParts } from './parts.ts'
@@ -23,6 +24,7 @@ const nouns: readonly Route[] = [
   ...topicRoutes,
   ...pauseRoutes,
   ...offsetRoutes,
+  ...partitionListRoutes,
   ...partitionRoutes,
   ...partitionWishRoutes,
   ...workerRoutes,

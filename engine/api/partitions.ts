@@ -72,7 +72,8 @@ async function getPartition(ask: Ask<{ why?: string | undefined }>) {
   const { flow, doc } = await flowOf(ask)
   const [topic, partition] = [topicIn(ask), partitionIn(ask)]
   const known = knownOf(ask)
-  const name = `${flow}/${unitName({ topic, partition })}`
+  const inFlow = unitName({ topic, partition })
+  const name = `${flow}/${inFlow}`
   const unit = known.unit(name)
   const report = known.flows().get(flow)?.report()?.topics ?? []
   const inReport = report.find(one => one.topic === topic)
@@ -81,11 +82,11 @@ async function getPartition(ask: Ask<{ why?: string | undefined }>) {
     const names = report.map(one => one.topic)
     throw notFound(`flow ${flow} has no partition ${topic}/${partition}`, inReport ? null : nearest(topic, names))
   }
-  const stats = known.stats?.(name) ?? (await statsOf(ask, unit?.owner ?? null, name))
+  const stats = known.stats?.(flow).get(inFlow) ?? (await statsOf(ask, unit?.owner ?? null, name))
   const error = errorOf(known, name)
   const { row, trouble } = await rowOf(ask, doc, { flow, topic, partition })
   const lag = row && lagOf(row.checkpoint, row.logStart, row.lastStable)
-  const standing = stateOf(doc, { topic, partition, unit, stats, error })
+  const standing = stateOf(doc, { topic, partition, unit, stats, error, isRefused: inReport?.state === 'refused' })
   return {
     status: 200,
     body: {
@@ -112,20 +113,23 @@ async function getPartition(ask: Ask<{ why?: string | undefined }>) {
 }
 
 /** What the owner says of it; what nobody owns is said by what stands in the way. */
-function stateOf(
+export function stateOf(
   doc: FlowDoc,
   of: {
     topic: string
     partition: number
-    unit: KnownUnit | null
+    unit: Pick<KnownUnit, 'owner' | 'why'> | null
     stats: UnitStats | null
     error: HeldError | null
+    /** Its topic, by what the leader has seen. */
+    isRefused: boolean
   },
 ): { state: PartitionState; reason: string | null } {
   if (isPaused(overlayOf(doc), of.topic, of.partition)) return { state: 'paused', reason: 'somebody paused it' }
   if (of.error) return { state: 'error', reason: of.error.code }
   if (of.stats) return { state: of.stats.state, reason: of.unit?.why ?? null }
   if (of.unit?.owner) return { state: 'running', reason: null }
+  if (of.unit === null && of.isRefused) return { state: 'refused', reason: 'its topic is refused' }
   return { state: 'waiting', reason: of.unit?.why ?? (of.unit ? 'nobody has it yet' : 'it is not ready to run') }
 }
 

@@ -79,10 +79,12 @@ export type Known = {
   workers(): ReadonlyMap<string, KnownWorker>
   flows(): ReadonlyMap<string, KnownFlow>
   unit(name: string): KnownUnit | null
+  /** All of a flow, by their names in it. */
+  units(flow: string): ReadonlyMap<string, KnownUnit>
   /** In one process, which writes no `/held`: what of a flow runs, as `<part>/<n>`. */
   running?(flow: string): Iterable<string>
   /** In one process, which writes no `/stats`. */
-  stats?(unit: string): UnitStats | null
+  stats?(flow: string): ReadonlyMap<string, UnitStats>
   setOffsets(flow: string, request: OffsetsRequest, signal: AbortSignal): Promise<readonly OffsetChange[]>
 }
 

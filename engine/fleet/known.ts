@@ -26,6 +26,8 @@ export type Known = {
   workers(): ReadonlyMap<string, WorkerView>
   flows(): ReadonlyMap<string, FlowView>
   unit(name: string): UnitView | null
+  /** All of a flow that it yields or that somebody has, by their names in it. */
+  units(flow: string): ReadonlyMap<string, UnitView>
   setOffsets(flow: string, request: OffsetsRequest, signal: AbortSignal): Promise<readonly OffsetChange[]>
 }
 
@@ -85,7 +87,8 @@ export function knownOf(how: KnownHow): Known {
     },
     workers: () => workersOf(how),
     flows: () => flowViews(how),
-    unit: name => unitOf(how, name),
+    unit: name => unitOf(how, name, whyUnplaced(how)),
+    units: flow => unitsOfFlow(how, flow),
     setOffsets(flow, request, signal) {
       const found = flows.flows().get(flow)
       if (!found) throw new MillraceError('not-found', `there is no flow '${flow}'`)
@@ -198,7 +201,24 @@ function reportOf(flow: LeaderFlow, { clock, loop }: KnownHow): FlowReport | nul
   return kind.report(spec, view, null, { nowMs: clock.nowMs(), wallMs: clock.wallMs(), seen })
 }
 
-function unitOf({ loop, flows }: KnownHow, name: string): UnitView | null {
+function unitsOfFlow(how: KnownHow, flow: string): Map<string, UnitView> {
+  const { loop, flows } = how
+  const own = [...(loop.last()?.owners.keys() ?? [])].filter(name => flowOf(name) === flow)
+  const names = new Set([...(flows.flows().get(flow)?.seen().units?.keys() ?? []), ...own])
+  const unplaced = whyUnplaced(how)
+  const views = new Map<string, UnitView>()
+  for (const name of names) {
+    const view = unitOf(how, name, unplaced)
+    if (view) views.set(withinFlow(name), view)
+  }
+  return views
+}
+
+function whyUnplaced({ loop }: KnownHow): ReadonlyMap<string, string> {
+  return new Map(loop.last()?.plan.unplaced.map(({ id, why }) => [id, why]))
+}
+
+function unitOf({ loop, flows }: KnownHow, name: string, unplaced: ReadonlyMap<string, string>): UnitView | null {
   const found = loop.last()
   const memory = loop.memory()
   const flow = flows.flows().get(flowOf(name))?.seen()
@@ -206,14 +226,13 @@ function unitOf({ loop, flows }: KnownHow, name: string): UnitView | null {
   if (!flow || (owner === null && !flow.units?.has(name))) return null
   const from = found?.waiting.get(name)
   const sinceMs = memory.transit.get(name)?.sinceMs ?? memory.unheld.get(name) ?? memory.sinceMs
-  const unplaced = found?.plan.unplaced.find(one => one.id === name)?.why
   return {
     owner,
     inTransit: from === undefined ? null : { from, sinceMs },
     intent: memory.intents.get(name) ?? null,
     weight: loop.weights.weightOf(name),
     wish: loop.observation.wishes().doc.moves.get(name) ?? null,
-    why: unplaced ?? whyNot(flow, name, from),
+    why: unplaced.get(name) ?? whyNot(flow, name, from),
   }
 }
 

@@ -14,7 +14,7 @@ import type { SoloEntry } from './soloEntry.ts'
 import type { SoloFlow } from './soloFlow.ts'
 
 /** What one process says of `/held` and `/stats`, which it does not write (C-96). */
-export type SoloKnown = Known & { running(flow: string): Iterable<string>; stats(unit: string): UnitStats | null }
+export type SoloKnown = Known & { running(flow: string): Iterable<string>; stats(flow: string): Map<string, UnitStats> }
 
 type How = {
   epoch: number
@@ -41,12 +41,16 @@ export function soloKnown(how: How): SoloKnown {
       new Map(
         [...documents.flows()].map(([name, entry]) => [name, flowView(entry, solo.flow(name), solo.fault(name))]),
       ),
-    unit: name => unitView(how, name),
+    unit: name => unitsOf(how, flowOf(name)).get(withinFlow(name)) ?? null,
+    units: flow => unitsOf(how, flow),
     running,
-    stats(name) {
-      const found = measuredOf(how, flowOf(name)).find(({ unit }) => unit === withinFlow(name))
-      return found ? { bytesPerSecond: found.bytesPerSecond, lagRecords: found.lagRecords, state: found.state } : null
-    },
+    stats: flow =>
+      new Map(
+        measuredOf(how, flow).map(({ unit, bytesPerSecond, lagRecords, state }) => [
+          unit,
+          { bytesPerSecond, lagRecords, state },
+        ]),
+      ),
     async setOffsets(name, request, signal) {
       const flow = solo.flow(name)
       if (flow) return await setOffsets(flow, request, signal)
@@ -104,16 +108,17 @@ function isPausedUnit(overlay: Overlay, unit: string): boolean {
   return isPaused(overlay, topic, partition)
 }
 
-function unitView({ solo, documents, record }: How, name: string): UnitView | null {
-  const flow = solo.flow(flowOf(name))
-  const entry = documents.flows().get(flowOf(name))
-  const unit = withinFlow(name)
-  const found = flow?.units()?.find(one => one.unit === unit)
-  const isRunning = flow?.running().has(unit) ?? false
-  if (!entry || !(found || isRunning)) return null
-  const isPaused = entry.plan !== null && isPausedUnit(entry.plan.overlay, unit)
-  return {
-    ...{ owner: isRunning ? record.id : null, inTransit: null, intent: null, weight: found?.weight ?? 1, wish: null },
-    why: entry.plan?.deleting ? 'deleting' : isPaused ? 'paused' : null,
+function unitsOf({ solo, documents, record }: How, name: string): Map<string, UnitView> {
+  const flow = solo.flow(name)
+  const plan = documents.flows().get(name)?.plan ?? null
+  const running = flow?.running() ?? new Set<string>()
+  const weights = new Map(flow?.units()?.map(({ unit, weight }) => [unit, weight]))
+  const views = new Map<string, UnitView>()
+  if (!documents.flows().has(name)) return views
+  for (const unit of new Set([...weights.keys(), ...running])) {
+    const why = plan?.deleting ? 'deleting' : plan && isPausedUnit(plan.overlay, unit) ? 'paused' : null
+    const owner = running.has(unit) ? record.id : null
+    views.set(unit, { owner, inTransit: null, intent: null, weight: weights.get(unit) ?? 1, wish: null, why })
   }
+  return views
 }

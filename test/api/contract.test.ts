@@ -37,6 +37,7 @@ const good: Record<string, { path?: string; body?: unknown; status: number; need
   postFlowsFlowResume: { status: 202, body: { topics: ['clicks.a'] } },
   getFlowsFlowOffsets: { status: 200 },
   putFlowsFlowOffsets: { status: 200, path: '/v1/flows/paused/offsets', body: { parts: '*', to: 'earliest' } },
+  getFlowsFlowPartitions: { status: 200, path: '/v1/flows/clicks/partitions?topic=clicks.a' },
   getFlowsFlowPartitionsTopicPartition: { status: 200, path: '/v1/flows/clicks/partitions/clicks.a/0?why' },
   postFlowsFlowPartitionsTopicPartitionSkip: { status: 202, body: { offset: 9, records: 1 } },
   postFlowsFlowPartitionsTopicPartitionMove: { status: 202, body: { to: 'w-1' } },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFlow } from '../../engine/fleet/decide/documents/flow.ts'
+import { paths } from '../../engine/fleet/decide/documents/paths.ts'
+import { writeStats } from '../../engine/fleet/decide/documents/stats.ts'
 import { manualClock } from '../fakes/clock.ts'
 import { knownOf, type Served, served } from './served.ts'
 
@@ -141,6 +143,44 @@ test('a partition says its state, its owner and its offsets; one that is not the
   assert.deepEqual([failing.json['state'], (failing.json['error'] as { offset: string }).offset], ['error', '9'])
   const none = await api.ask('GET', '/v1/flows/clicks/partitions/clicks.b/0')
   assert.deepEqual([none.status, none.json['hint']], [404, 'did you mean clicks.a?'])
+})
+
+test('a list of partitions says of each its state and owner, and asks no broker', async t => {
+  const api = await served(t, { readOffsets: () => assert.fail('no broker is asked') })
+  api.putFlow('clicks')
+  const at = { bytesPerSecond: 70, lagRecords: 4, state: 'blocked' as const }
+  api.put(paths.stats('w-1'), writeStats({ atMs: 1, of: new Map([['clicks/clicks.a/0', at]]) }))
+  await api.ask('POST', '/v1/flows/clicks/pause', { body: { partitions: { 'clicks.a': '2' } } })
+  const { json } = await api.ask('GET', '/v1/flows/clicks/partitions?topic=clicks.a')
+  const rows = json['partitions'] as Record<string, unknown>[]
+  const none = { code: null, offset: null, worker: null, lagRecords: null, bytesPerSecond: null }
+  const row = (partition: number, more: object) => ({ topic: 'clicks.a', partition, ...none, ...more })
+  assert.deepEqual(rows.slice(0, 3), [
+    row(0, { state: 'blocked', reason: null, worker: 'w-1', lagRecords: 4, bytesPerSecond: 70 }),
+    row(1, { state: 'waiting', reason: 'it is not ready to run' }),
+    row(2, { state: 'paused', reason: 'somebody paused it' }),
+  ])
+  assert.deepEqual(rows[9], row(9, { state: 'error', reason: 'batch-corrupt', code: 'batch-corrupt', offset: '9' }))
+  const none404 = await api.ask('GET', '/v1/flows/clicks/partitions?topic=clicks.b')
+  assert.deepEqual([none404.status, none404.json['hint']], [404, 'did you mean clicks.a?'])
+  assert.equal((await api.ask('GET', '/v1/flows/clicks/partitions?topic=a%20b')).status, 422)
+})
+
+test('while nobody leads the reports of workers say who has a partition, and what cannot be read hides no other', async t => {
+  const api = await served(t, { known: () => null, leader: () => null })
+  api.putFlow('clicks')
+  const error = { unit: 'clicks/clicks.a/1', code: 'batch-corrupt' as const, sinceMs: 1, offset: '9' }
+  api.putHeld('w-1', ['clicks/clicks.a/0', 'clicks/clicks.a/1'], { errors: [error] })
+  api.putHeld('w-2', ['clicks/b/0'])
+  api.putHeld('w-3', ['clicks/b/1'], { state: 'left' })
+  api.put(paths.stats('w-1'), '{"atMs"')
+  const { json } = await api.ask('GET', '/v1/flows/clicks/partitions')
+  const rows = json['partitions'] as { topic: string; partition: number; state: string; worker: string }[]
+  assert.deepEqual(
+    rows.map(one => `${one.topic}/${one.partition} ${one.state} ${one.worker}`),
+    ['b/0 running w-2', 'clicks.a/0 running w-1', 'clicks.a/1 error w-1'],
+  )
+  assert.equal((await api.ask('GET', '/v1/flows/clicks/partitions?topic=c')).status, 200)
 })
 
 test('brokers that do not answer keep nobody waiting: a partition is told without them, with ?why with the reason', async t => {

@@ -204,6 +204,7 @@ export function knownOf(asked: OffsetsRequest[] = []): Known {
     workers: () => workers,
     flows: () => flows,
     unit: name => (name === 'clicks/clicks.a/0' ? unit : null),
+    units: flow => new Map(flow === 'clicks' ? [['clicks.a/0', unit]] : []),
     async setOffsets(_flow, request) {
       asked.push(request)
       return [{ topic: 'clicks.a', partition: 0, before: 5n, after: 0n, fault: null }]

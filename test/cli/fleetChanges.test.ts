@@ -159,6 +159,7 @@ test('offsets that could not be set are named, and some of them are a result of 
       workers: () => new Map(),
       flows: () => new Map(),
       unit: () => null,
+      units: () => new Map(),
       setOffsets: async () => [change(0, null), change(1, broken)],
     }),
   })

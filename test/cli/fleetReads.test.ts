@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MillraceError } from '../../engine/errors.ts'
 import { askedFleet } from './askedFleet.ts'
 
 const looks = [
@@ -46,7 +47,7 @@ test('name is one name a line, for scripts', async t => {
   assert.equal((await run('flows -o name')).out, 'clicks\npaused\n')
   assert.equal((await run('workers -o name')).out, 'w-1\nw-2\n')
   assert.equal((await run('topics clicks -o name')).out, 'clicks.a\n')
-  assert.equal((await run('partitions clicks -o name')).out, 'clicks/clicks.a/0\n')
+  assert.match((await run('partitions clicks -o name')).out, /^clicks\/clicks\.a\/0\nclicks\/clicks\.a\/1\n/)
 })
 
 test('columns are as wide as their widest cell, numbers at the right', async t => {
@@ -94,9 +95,25 @@ test('the page of a partition joins what the leader, both brokers and people say
 test('a list of partitions says which of them are paused, and what is in error', async t => {
   const row = { topic: 'clicks.a', checkpoint: 5n, logStart: 0n, lastStable: 9n, highWatermark: 9n }
   const { run } = await askedFleet(t, { readOffsets: async () => [0, 9].map(partition => ({ ...row, partition })) })
-  assert.match((await run('partitions clicks')).out, / 0 .* -\n.* 9 .* batch-corrupt at 9\n$/)
+  const lines = async () => (await run('partitions clicks')).out.split('\n')
+  const [titles, first, ...rest] = await lines()
+  assert.match(titles ?? '', /^TOPIC +PARTITION {2}STATE +WORKER +CHECKPOINT +START +END +LAG {2}NOTE$/)
+  assert.match(first ?? '', /^clicks\.a +0 {2}running +w-1 +5 +0 +9 +4 {2}-$/)
+  assert.match(rest[8] ?? '', / 9 {2}error .* batch-corrupt at 9$/)
   await run('pause clicks --topic clicks.a --partitions 0-3')
-  assert.match((await run('partitions clicks')).out, / 0 .* paused\n.* 9 .* batch-corrupt at 9\n$/)
+  assert.match((await lines())[1] ?? '', / 0 {2}paused .* -$/)
+})
+
+test('partitions are listed with their states while no broker answers', async t => {
+  const readOffsets = async () => {
+    throw new MillraceError('kafka-unreachable', 'east: nobody answers')
+  }
+  const { run } = await askedFleet(t, { readOffsets })
+  const { code, out, err } = await run('partitions clicks/clicks.a')
+  assert.deepEqual([code, err], [0, 'offsets are not known: kafka-unreachable: east: nobody answers\n'])
+  assert.match(out, /\nclicks\.a +0 {2}running +w-1 +- +- +- +- {2}-\n/)
+  const json = JSON.parse((await run('partitions clicks/clicks.a -o json')).out)
+  assert.equal(json.partitions.length, 10)
 })
 
 const unknown: [line: string, meant: RegExp][] = [

@@ -257,7 +257,8 @@ test('what is known of its flows: how many units are wanted and run, who has the
   assert.deepEqual([wanted, assigned, held, [...known.running('f')]], [1, 1, 1, ['t/0']])
   assert.deepEqual([known.unit('f/t/0')?.owner, known.unit('f/t/0')?.why], ['me', null])
   assert.deepEqual([known.unit('f/t/1')?.owner, known.unit('f/t/1')?.why, known.unit('f/t/2')], [null, 'paused', null])
-  assert.equal(known.stats('f/t/0')?.state, 'running')
+  assert.equal(known.stats('f').get('t/0')?.state, 'running')
+  assert.deepEqual([...known.units('f').keys()], ['t/0', 't/1'])
   assert.deepEqual([...known.workers().keys()], ['me'])
   one.side('f').measured.set('t/0', { state: 'error', code: 'batch-corrupt', offset: 9n, sinceMs: 0 })
   const [error] = known.workers().get('me')?.errors ?? []
