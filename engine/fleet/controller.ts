@@ -124,7 +124,7 @@ async function lead(
     context: { kafka, codec, crc, clock, chance, untilEnd: false },
     hint: () => loop.nudge(),
   })
-  const keeping = upkeep(how, office, flows)
+  const keeping = upkeep(how, office, flows, fatal)
   const loop = startReconcileLoop({
     ...{ office, clock, flows: keeping.flows },
     notice: notice => noticed(how, counts, notice),
@@ -165,10 +165,15 @@ type Keeping = {
 }
 
 /** What the leader writes besides assignments: `/flows`, and the export (C-67, C-104). */
-function upkeep(how: ControllerHow, office: Office, flows: ReturnType<typeof leaderFlows>): Keeping {
+function upkeep(
+  how: ControllerHow,
+  office: Office,
+  flows: ReturnType<typeof leaderFlows>,
+  fatal: (error: unknown) => void,
+): Keeping {
   const { clock, kinds, declared, tell } = how
   const keeper = flowUpkeep({ office, kinds, clock, flows, declared, tell })
-  const exporter = exporterOf(how, office, flows)
+  const exporter = exporterOf(how, office, flows, fatal)
   let begun = false
   return {
     flows: {
@@ -193,6 +198,7 @@ function exporterOf(
   { exports, tell }: ControllerHow,
   office: Office,
   flows: ReturnType<typeof leaderFlows>,
+  fatal: (error: unknown) => void,
 ): { look(wishes: string | null): void; deposed: Promise<void> } {
   const { promise: deposed, resolve } = Promise.withResolvers<void>()
   let busy = false
@@ -222,7 +228,7 @@ function exporterOf(
       busy = true
       void write(wishes)
         .catch((error: unknown) => {
-          if (!(error instanceof MillraceError)) throw error
+          if (!(error instanceof MillraceError)) return fatal(error)
           if (error.code === 'deposed') return resolve()
           if (said !== error.message && !office.signal.aborted) tell(null, faultOf(error, error.code))
           said = error.message

@@ -35,6 +35,8 @@ type State = {
   flows: Map<string, LeaderFlow>
   nodes: Map<string, FlowNode>
   dirty: Set<string>
+  /** What is watched, and what ends that. */
+  watched: Map<string, AbortController>
   listed: boolean
   begun: boolean
   /** By flow the units that are not free, by their names in it. */
@@ -46,7 +48,7 @@ export function leaderFlows(how: LeaderFlowsHow): LeaderFlows {
   const { office, hint } = how
   const state: State = {
     ...{ how, listed: false, begun: false, owned: new Map() },
-    ...{ flows: new Map(), nodes: new Map(), dirty: new Set<string>() },
+    ...{ flows: new Map(), nodes: new Map(), dirty: new Set<string>(), watched: new Map() },
   }
   const relist = () => {
     state.listed = false
@@ -87,10 +89,10 @@ async function read(state: State, all: boolean): Promise<void> {
 }
 
 async function readOne(state: State, name: string): Promise<void> {
-  const { how, flows, nodes, dirty } = state
+  const { how, nodes, dirty } = state
   const { coordinator, signal } = how.office
   const path = paths.flow(name)
-  if (!flows.has(name)) watchOne(state, name, path)
+  if (!state.watched.has(name)) watchOne(state, name, path)
   dirty.delete(name)
   try {
     const node = await coordinator.read(path)
@@ -110,7 +112,9 @@ function watchOne(state: State, name: string, path: string): void {
     state.dirty.add(name)
     state.how.hint()
   }
-  coordinator.watch(path, 'data', hinted, signal)
+  const ended = new AbortController()
+  state.watched.set(name, ended)
+  coordinator.watch(path, 'data', hinted, AbortSignal.any([signal, ended.signal]))
 }
 
 function opened(state: State, name: string): LeaderFlow {
@@ -136,6 +140,9 @@ function drop(state: State, name: string): void {
   state.flows.get(name)?.end()
   state.flows.delete(name)
   state.nodes.delete(name)
+  state.dirty.delete(name)
+  state.watched.get(name)?.abort()
+  state.watched.delete(name)
 }
 
 /** What stands in a document, will stand there, or may still run; behind a laggard, all that is known of (C-42). */

@@ -14,9 +14,8 @@ export function watchLeader(how: { coordinator(): Coordinator; clock: Clock }): 
   now(): LeaderSeen | null
   close(): void
 } {
-  const closed = new AbortController()
   let seen: LeaderSeen | null = null
-  let watched: Coordinator | null = null
+  let watched: { coordinator: Coordinator; ended: AbortController } | null = null
   let looking = false
 
   async function look(): Promise<void> {
@@ -24,9 +23,11 @@ export function watchLeader(how: { coordinator(): Coordinator; clock: Clock }): 
     if (looking || coordinator.state().phase !== 'connected') return
     looking = true
     try {
-      if (watched !== coordinator) {
-        watched = coordinator
-        coordinator.watch(paths.candidates, 'children', () => void look(), closed.signal)
+      if (watched?.coordinator !== coordinator) {
+        // A session that is over is kept by nobody.
+        watched?.ended.abort()
+        watched = { coordinator, ended: new AbortController() }
+        coordinator.watch(paths.candidates, 'children', () => void look(), watched.ended.signal)
       }
       seen = await leaderIn(coordinator)
     } catch {
@@ -42,7 +43,7 @@ export function watchLeader(how: { coordinator(): Coordinator; clock: Clock }): 
     now: () => seen,
     close() {
       cancel()
-      closed.abort()
+      watched?.ended.abort()
     },
   }
 }

@@ -136,7 +136,7 @@ async function readWorkers(state: State, ids: readonly string[]): Promise<boolea
       const node = await coordinator.read(paths.worker(id))
       const before = state.workers.get(id)
       if (node === null) {
-        changed ||= state.workers.delete(id)
+        if (state.workers.delete(id)) changed = true
         return
       }
       if (before?.created === node.created && before.version === node.version) return

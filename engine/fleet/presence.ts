@@ -91,8 +91,8 @@ export function startPresence(how: PresenceHow): Presence {
     if (ended.signal.aborted || node === undefined) return
     if (node === null) return end(() => how.lost(`${path} is gone`))
     if (node.owner !== coordinator.state().session) return end(() => how.taken(idTaken(path, version, node)))
-    // It lengthens nothing: only an answer does.
-    again = node.version !== version
+    // It lengthens nothing: only an answer does. A change that came meanwhile is still to be written.
+    if (node.version !== version) again = true
     version = node.version
   }
 

@@ -273,9 +273,9 @@ async function writeWished({ office, observation }: State, doc: Parameters<typeo
   await office.write([{ do: 'set', path: paths.wishes, data: writeWishes(doc), version }])
 }
 
-/** Children first; what is not there any more is as good. */
+/** Children first, and what it is known by last; what is not there any more is as good. */
 async function forget({ office, observation }: State, id: string): Promise<void> {
-  for (const path of [paths.assignment(id), paths.held(id), paths.stats(id)]) {
+  for (const path of [paths.stats(id), paths.assignment(id), paths.held(id)]) {
     for (const name of await office.coordinator.children(path))
       await office.write([{ do: 'remove', path: `${path}/${name}`, version: null }])
     await office.write([{ do: 'remove', path, version: null }])

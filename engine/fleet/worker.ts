@@ -259,11 +259,11 @@ async function sayLeft(clock: Clock, state: State): Promise<void> {
   enough.abort()
 }
 
-/** Why a unit does not run changes without any event. */
+/** Why a unit does not run changes without any event; since when it does not is no news, and is not the same to the ms. */
 function watchErrors(clock: Clock, state: State, flows: WorkerFlows): () => void {
   let known = '[]'
   return every(clock, unitLookMs, () => {
-    const now = JSON.stringify(flows.errors())
+    const now = JSON.stringify(flows.errors().map(({ unit, code, offset }) => [unit, code, offset]))
     if (now !== known) state.joined?.held.report()
     known = now
   })
@@ -279,7 +279,10 @@ function stateOf(state: State, flows: WorkerFlows, membership: Membership): Flee
     trouble: membership.trouble() ?? state.trouble,
     epoch,
     generation,
-    held: flows.held().length,
+    // Asked for by few, and as long as the list of all units.
+    get held() {
+      return flows.held().length
+    },
     ...state.counts,
   }
 }

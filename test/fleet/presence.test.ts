@@ -126,3 +126,16 @@ test('while nothing is answered it tries each S/20, and a session that has ended
   await clock.advance(10_000)
   assert.equal(beats.length, length)
 })
+
+test('what has changed while a lost beat is read back is written at once', async () => {
+  const { clock, tree, beats, doc, play, presence } = await present()
+  const refused = Promise.withResolvers<number>()
+  play.beat = () => refused.promise
+  await clock.advance(2_000)
+  doc.text = 'b'
+  presence.change()
+  play.beat = real => real()
+  refused.reject(new MillraceError('session-lost', 'refused'))
+  await clock.settle()
+  assert.deepEqual([beats, tree.read(path)?.data], [[2_000, 2_000], 'b'])
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FaultCode } from '../../engine/errors.ts'
 import { paths } from '../../engine/fleet/decide/documents/paths.ts'
+import { manualClock } from '../fakes/clock.ts'
 import { lasting, transient } from './fakeKind.ts'
 import { workerOf } from './workerOf.ts'
 
@@ -212,4 +213,20 @@ test('a document of a flow that this worker may not read is an error of its unit
   )
   await one.clock.advance(2_000)
   assert.deepEqual([one.runs(), one.held().errors], [['t/0', 't/1'], []])
+})
+
+test('an error that stays is written once, whatever the clocks of the machine say of its beginning', async () => {
+  const clock = manualClock()
+  // Two clocks of one machine: what one says in whole milliseconds the other does not.
+  let read = 0
+  const one = workerOf({ clock: { ...clock, wallMs: () => clock.wallMs() + (read++ % 2) } })
+  one.flow('f')
+  await one.registered()
+  one.assign(1, upTo(1))
+  one.fake.measured.set('t/0', { code: 'kafka-unreachable' })
+  await clock.advance(2_000)
+  const { version } = one.coordination.tree.read(paths.held('w')) ?? {}
+  assert.equal(one.held().errors.length, 1)
+  await clock.advance(20_000)
+  assert.equal(one.coordination.tree.read(paths.held('w'))?.version, version)
 })
