@@ -376,6 +376,9 @@ export const stopTimeoutSecondsMin = 10
 export const stopTimeoutSecondsMax = 120
 /** Of a supervisor: its controllers stop, then its workers, each within its own stop time-out. */
 export const supervisorStopMs = 2 * stopTimeoutMs + stopReserveMs
+/** What a process needs for its start has this long to be there (CLOUD D-36). */
+export const startTimeoutSeconds = 120
+export const startTimeoutSecondsMax = 3_600
 /** How often a controller that does not lead looks who does (COORDINATION C-101). */
 export const leaderLookMs = 1_000
 /** How long a process does not agree with its fleet before it says why (COORDINATION C-64). */

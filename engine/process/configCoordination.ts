@@ -1,10 +1,21 @@
 import { z } from 'zod'
-import { sessionTimeoutMs, sessionTimeoutMsMax, sessionTimeoutMsMin } from '../limits.ts'
+import {
+  sessionTimeoutMs,
+  sessionTimeoutMsMax,
+  sessionTimeoutMsMin,
+  startTimeoutSeconds,
+  startTimeoutSecondsMax,
+} from '../limits.ts'
 import type { SecretPlace } from '../ports/secrets.ts'
 import { placeOf, placeWords } from './configPlace.ts'
 
 /** `coordination:` (COORDINATION §9). `zookeeper` is `HOST:PORT,HOST:PORT/CHROOT`, checked. */
-export type CoordinationSettings = { zookeeper: string; sessionMs: number; auth: SecretPlace | null }
+export type CoordinationSettings = {
+  zookeeper: string
+  sessionMs: number
+  startTimeoutSeconds: number
+  auth: SecretPlace | null
+}
 
 const form = 'HOST:PORT,HOST:PORT/PATH'
 const example = 'as in: zk1:2181,zk2:2181,zk3:2181/millrace'
@@ -65,6 +76,7 @@ export const coordinationWords = z
       })
       .describe('a whole number')
       .default(sessionTimeoutMs),
+    startTimeoutSeconds: z.int().min(1).max(startTimeoutSecondsMax).default(startTimeoutSeconds),
     auth: placeWords.optional(),
   })
   .describe('a mapping with zookeeper')
@@ -72,7 +84,8 @@ export const coordinationWords = z
 export function coordinationOf({
   zookeeper,
   sessionMs,
+  startTimeoutSeconds,
   auth,
 }: z.output<typeof coordinationWords>): CoordinationSettings {
-  return { zookeeper, sessionMs, auth: placeOf(auth) }
+  return { zookeeper, sessionMs, startTimeoutSeconds, auth: placeOf(auth) }
 }

@@ -10,7 +10,7 @@ import type { CoordinationSettings } from '../process/configCoordination.ts'
 import { locatedSecret } from './clusters.ts'
 
 /** The ZooKeeper that a configuration names. */
-export type Coordination = { open: OpenCoordinator; sessionMs: number; close(): void }
+export type Coordination = { open: OpenCoordinator; sessionMs: number; startTimeoutMs: number; close(): void }
 
 /**
  * Each call of `open` is another session, with the secret of the day; a secret that changes is used by the session that
@@ -38,6 +38,7 @@ export async function openCoordination(
   })
   return {
     sessionMs,
+    startTimeoutMs: settings.startTimeoutSeconds * 1_000,
     open() {
       session = openZookeeper({ connect, sessionMs, auth: login, clock: parts.clock, chance: Math.random })
       return session

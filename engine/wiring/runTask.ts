@@ -1,6 +1,5 @@
 import { MillraceError } from '../errors.ts'
 import type { FlowEvent } from '../flow/event.ts'
-import type { OpenCoordinator } from '../ports/coordinator.ts'
 import type { Config } from '../process/config.ts'
 import type { ConfigFault } from '../process/configFault.ts'
 import { readConfigText, watchConfig } from '../process/configFile.ts'
@@ -8,7 +7,7 @@ import type { LogLevel } from '../process/logger.ts'
 import { blocksChanged } from './blocksInUse.ts'
 import { clustersOf } from './clusters.ts'
 import { clustersInUse } from './clustersInUse.ts'
-import { openCoordination } from './coordination.ts'
+import { type Coordination, openCoordination } from './coordination.ts'
 import { readFlows } from './kinds.ts'
 import { type Machine, thisMachine } from './machine.ts'
 import { type OpenClusters, openClusters } from './openClusters.ts'
@@ -23,7 +22,7 @@ export type Task = Pick<RunningProcess, 'clock' | 'log' | 'life' | 'redactor'> &
   machine: Machine
   config: Config
   opened: OpenClusters
-  coordination: { open: OpenCoordinator; sessionMs: number }
+  coordination: Pick<Coordination, 'open' | 'sessionMs' | 'startTimeoutMs'>
   tell(flow: string | null, event: FlowEvent): void
   /** Tells the parent of this machine, if there is one. */
   report(message: { ev: string } & Record<string, unknown>): void

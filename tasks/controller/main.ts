@@ -9,6 +9,7 @@ import { metricsOf } from '../../engine/wiring/health.ts'
 import { kindEntries } from '../../engine/wiring/kinds.ts'
 import { newProcessId } from '../../engine/wiring/machine.ts'
 import { runTask } from '../../engine/wiring/runTask.ts'
+import { startInTime } from '../../engine/wiring/startInTime.ts'
 import { openExports } from '../../engine/wiring/store.ts'
 import { tellCoordination } from '../../engine/wiring/tellCoordination.ts'
 import { version } from '../../engine/wiring/version.ts'
@@ -80,7 +81,7 @@ await runTask(
     })
     const silent = tellCoordination(() => controller?.state().trouble ?? null, task)
     try {
-      await controller.done
+      await startInTime(controller.done, controller.state, { clock, withinMs: coordination.startTimeoutMs })
     } finally {
       silent()
       leader.close()

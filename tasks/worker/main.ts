@@ -5,6 +5,7 @@ import { startHealth } from '../../engine/wiring/health.ts'
 import { kindEntries } from '../../engine/wiring/kinds.ts'
 import { newProcessId, workerTags } from '../../engine/wiring/machine.ts'
 import { runTask } from '../../engine/wiring/runTask.ts'
+import { startInTime } from '../../engine/wiring/startInTime.ts'
 import { tellCoordination } from '../../engine/wiring/tellCoordination.ts'
 import { version } from '../../engine/wiring/version.ts'
 import { readTaskEnv } from '../config.ts'
@@ -55,7 +56,7 @@ await runTask(
     })
     const silent = tellCoordination(() => worker?.state().trouble ?? null, task)
     try {
-      await worker.done
+      await startInTime(worker.done, worker.state, { clock, withinMs: coordination.startTimeoutMs })
     } finally {
       silent()
       await health.close()

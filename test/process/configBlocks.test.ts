@@ -57,6 +57,7 @@ test('the blocks of a fleet are read, each with its defaults', () => {
   assert.deepEqual(config.coordination, {
     zookeeper: 'zk1:2181,10.0.0.2:2182/prod/millrace',
     sessionMs: 10_000,
+    startTimeoutSeconds: 120,
     auth: null,
   })
   assert.deepEqual(config.worker, {
@@ -128,7 +129,7 @@ const table: [what: string, lines: string[], expected: string[]][] = [
     ['coordination: { zookeper: "zk:1/m" }', 'worker: { capazity: 1 }', 'api: { lisen: "localhost:1" }'],
     [
       `2:1 coordination.zookeeper: found nothing, expected ${form}`,
-      "2:17 coordination.zookeper: found 'zookeper', expected zookeeper, sessionMs or auth | did you mean zookeeper?",
+      "2:17 coordination.zookeper: found 'zookeper', expected zookeeper, sessionMs, startTimeoutSeconds or auth | did you mean zookeeper?",
       "3:11 worker.capazity: found 'capazity', expected capacity, tags, unitsMax or memoryBytesMax | did you mean capacity?",
       "4:8 api.lisen: found 'lisen', expected listen or tokens | did you mean listen?",
     ],
