@@ -38,7 +38,7 @@ const balancedAfterMs = 55_000
 const rightAfterMs = 30_000
 const judgedMs = 10_000
 /** Of all units; so many that a seed stays below 40 000 events. */
-const batchesPerSecond = 10
+const batchesPerSecond = 8
 const judgeMs = 250
 
 /** One fleet from one seed: 90 s of faults, 40 of calm, all by virtual time (C-111). */
