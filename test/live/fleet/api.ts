@@ -24,16 +24,20 @@ export type WorkerSeen = {
   applied: { epoch: number; generation: number } | null
 }
 
-const askMs = 10_000
 const againMs = 50
 
 /** The API of a controller at `url`, as a client on this machine uses it. */
-export function fleetApi(url: () => string, signal: AbortSignal): FleetApi {
+export function fleetApi(url: () => string, signal: AbortSignal, askMs = 10_000): FleetApi {
   const api: FleetApi = {
     async ask(method, path, body, headers = {}) {
       const response = await fetch(`${url()}${path}`, {
         method,
-        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          // Each over a connection of its own: one that is kept may be closed by the server just as it is used again.
+          connection: 'close',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.any([signal, AbortSignal.timeout(askMs)]),
       })
