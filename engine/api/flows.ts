@@ -1,21 +1,23 @@
 import { z } from 'zod'
 import { MillraceError } from '../errors.ts'
 import { canonical } from '../fleet/decide/canonical.ts'
+import { hasLeft } from '../fleet/decide/declared.ts'
 import { type FlowDoc, noFlowOverlay, readFlow, writeFlow } from '../fleet/decide/documents/flow.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
 import type { FlowReport } from '../flow/report.ts'
+import { partitionStates } from '../flow/states.ts'
 import { type FlowBody, flowBody, overlayFrom, readFlowBody } from './flowBody.ts'
 import { changedNow, noteFlow } from './flowChange.ts'
 import { countsOf, overlayAnswer, overlayOut, summaryOf, summaryShape } from './flowView.ts'
 import { heldOf } from './heldUnits.ts'
 import { etag, noTag } from './match.ts'
 import { flowOf, noFlow, param } from './named.ts'
-import type { ApiKinds } from './parts.ts'
+import type { ApiKinds, KnownEvent } from './parts.ts'
 import { previewSoon } from './preview.ts'
 import { badBody, conflict, refused } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
 import { topicReport } from './topics.ts'
-import { answer, fault, flowPattern, nothing } from './words.ts'
+import { answer, fault, flowPattern, nothing, offsetOrNull } from './words.ts'
 
 const report = z.strictObject({
   topics: z.array(topicReport),
@@ -32,12 +34,26 @@ const report = z.strictObject({
 }) satisfies z.ZodType<FlowReport>
 const warning = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().nullable() })
 
+const event = z.strictObject({
+  at: z.iso.datetime(),
+  ...fault.shape,
+  topic: z.string().nullable(),
+  partition: z.int().nullable(),
+  partitions: z.int().nullable().describe('how many it concerns'),
+  worker: z.string().nullable().describe('who has reported it'),
+  state: z.enum(partitionStates).nullable(),
+  offset: offsetOrNull,
+  from: offsetOrNull,
+  to: offsetOrNull,
+})
+
 const flowAnswer = answer({
   ...summaryShape,
   spec: z.record(z.string(), z.unknown()),
   overlay: overlayAnswer,
   report: report.nullable(),
   aside: z.array(z.strictObject({ action: z.string(), fault })),
+  events: z.array(event).describe('the last 100 that the leader has heard of, the newest last'),
 })
 const listed = z.union([
   z.strictObject(summaryShape),
@@ -103,12 +119,20 @@ async function getFlow(ask: Ask) {
   const { flow, tag, doc } = await flowOf(ask)
   const known = ask.parts.known()?.flows().get(flow) ?? null
   const aside = [...(known?.aside ?? [])].map(([action, why]) => ({ action, fault: why }))
-  const body = { spec: doc.spec, overlay: overlayOut(doc.overlay), report: known?.report() ?? null, aside }
+  const events = (ask.parts.events?.(flow) ?? []).map(eventOut)
+  const body = { spec: doc.spec, overlay: overlayOut(doc.overlay), report: known?.report() ?? null, aside, events }
   return {
     status: 200,
     tag,
     body: { ...summaryOf(flow, { tag, doc }, ask.parts), ...countsOf(known, ask.parts), ...body },
   }
+}
+
+function eventOut(of: KnownEvent): object {
+  const { code, message, hint = null, topic = null, partition = null, partitions = null, worker, state = null } = of
+  const { offset = null, from = null, to = null } = of
+  const at = new Date(of.atMs).toISOString()
+  return { at, code, message, hint, topic, partition, partitions, worker, state, offset, from, to }
 }
 
 async function putFlow(ask: Ask<unknown, FlowBody>) {
@@ -160,7 +184,8 @@ function declared(
 ): FlowDoc | null {
   const after = docOf(ask, before)
   if (before === null) return after
-  if (before.deleting) throw conflict(`flow ${of.flow} is being deleted`, 'wait until it is gone', tag)
+  if (before.deleting)
+    throw conflict(`flow ${of.flow} is being deleted`, 'ask again when it is gone: it is made anew then', tag)
   if (isSame(before, after)) return null
   // The overlay of a flow of the file may be changed, its spec may not (C-67).
   if (!isSameSpec(before, after)) refuseOrigin(of.flow, before.origin, tag)
@@ -266,7 +291,8 @@ async function deleteFlow(ask: Ask<{ force?: 'true' | 'false' | undefined }>) {
     write: writeFlow,
     to(before, tag) {
       if (before === null) throw noFlow(flow, among)
-      refuseOrigin(flow, before.origin, tag)
+      // The file cannot end what it does not have any more.
+      if (before.origin !== 'config' || !hasLeft(before)) refuseOrigin(flow, before.origin, tag)
       return before.deleting ? null : { ...before, deleting: true, changedBy: changedNow(ask) }
     },
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MillraceError } from '../../engine/errors.ts'
+import type { Json } from '../../engine/fleet/decide/canonical.ts'
 import { noFlowOverlay, readFlow } from '../../engine/fleet/decide/documents/flow.ts'
 import { goodSpec, served } from './served.ts'
 
@@ -115,6 +116,15 @@ test('a flow of the file keeps its spec, and takes an overlay; one of a package 
   }
 })
 
+test('a flow that has left its file is deleted like any other: the file cannot end it any more', async t => {
+  const api = await served(t)
+  const left = new Map([['file', new Map<string, Json>([['left', new Map()]])]])
+  api.putFlow('clicks', { origin: 'config', rest: left, overlay: { ...noFlowOverlay, paused: '*' } })
+  const gone = await api.ask('DELETE', '/v1/flows/clicks?force=true')
+  assert.equal(gone.status, 202, gone.text)
+  assert.equal(readFlow(String(api.dataOf('/flows/clicks')), '').deleting, true)
+})
+
 test('a change that a running flow does not take waits for its pause', async t => {
   const api = await served(t)
   const tag = api.putFlow('clicks')
@@ -202,4 +212,20 @@ test('a document that would be too large is not written', async t => {
   assert.deepEqual([told.status, told.json['code']], [413, 'too-large'], told.text)
   assert.match(told.text, /262144/)
   assert.doesNotMatch(String(api.dataOf('/flows/clicks')), /"b"/)
+})
+
+test('a flow says what has happened in it last', async t => {
+  const api = await served(t)
+  api.putFlow('clicks')
+  const { json } = await api.ask('GET', '/v1/flows/clicks')
+  const none = { hint: null, partitions: null, worker: null, state: null, offset: null }
+  const where = { topic: 'clicks.a', partition: 0, from: 3, to: 13 }
+  const event = {
+    at: '2023-11-14T22:13:20.000Z',
+    code: 'source-gap',
+    message: '10 offsets are gone',
+    ...none,
+    ...where,
+  }
+  assert.deepEqual(json['events'], [event])
 })

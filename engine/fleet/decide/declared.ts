@@ -71,9 +71,14 @@ function leftWith(doc: FlowDoc): Json {
   return markOf(doc).get('left') ?? null
 }
 
+/** Its file does not have it any more: nobody can end it there. */
+export function hasLeft(doc: FlowDoc): boolean {
+  return leftWith(doc) !== null
+}
+
 /** Its file does not have it any more, and nobody has resumed it: it stays for what people said of it. */
 export function isLeft(doc: FlowDoc): boolean {
-  return leftWith(doc) !== null && doc.overlay.paused === '*'
+  return hasLeft(doc) && doc.overlay.paused === '*'
 }
 
 function writtenOverlay({ paused, skips, topics }: Overlay): FlowOverlay {
