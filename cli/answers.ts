@@ -60,6 +60,14 @@ export type Flow = FlowSummary & {
     skippedRecords: number
   } | null
   aside: readonly { action: string; fault: Fault }[]
+  events: readonly FlowHeard[]
+}
+
+export type FlowHeard = Fault & {
+  at: string
+  topic: string | null
+  partition: number | null
+  worker: string | null
 }
 
 export type Topic = { topic: string; overlay: 'in' | 'out' | null; report: TopicReport | null }

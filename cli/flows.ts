@@ -58,6 +58,8 @@ async function oneFlow(api: Given['api'], name: string): Promise<Said> {
   return { json: answer.text, names: [flow.flow], text: () => pageOfFlow(flow) }
 }
 
+const eventsShown = 5
+
 function pageOfFlow(flow: Flow): string {
   const { wanted, assigned, held, inTransit, unplacedCount, oldestUnheldMs, fault, nextTryMs, report } = flow
   const units = [
@@ -85,6 +87,10 @@ function pageOfFlow(flow: Flow): string {
     rows.push(['set aside', cell(`${action}: ${why.code}: ${why.message}`)])
   }
   if (report) rows.push(...reportRows(report))
+  // The rest is in -o json.
+  for (const { at, code, message } of flow.events.slice(-eventsShown)) {
+    rows.push(['event', cell(`${at} ${code}: ${message}`)])
+  }
   rows.push(...overlayRows(flow.overlay))
   const spec = yamlText(flow.spec).replaceAll(/^(?=.)/gm, '  ')
   return `${pageOf(rows)}spec\n${spec}`

@@ -37,6 +37,8 @@ export type FlowsCommand = {
   clusters: Iterable<NamedCluster>
   /** Of fetched batches, over all clusters; without it the default. */
   memoryBytesMax?: number
+  /** Told of what happens in a flow, besides being written down. */
+  heard?(flow: string, event: FlowEvent, wallMs: number): void
   /** Where others ask how it does; without it `/livez`, `/readyz` and `/metrics` on a free port. */
   serve?(flows: () => Iterable<SoloFlow>, opened: OpenedAll, around: Around): Promise<Served>
   /**
@@ -67,6 +69,7 @@ async function run(command: FlowsCommand, running: RunningProcess, output: Outpu
     const { message, ...fields } = event
     log.warn(message, { ...(flow === null ? {} : { flow }), ...fields })
     output.event(flow, event, clock.wallMs())
+    if (flow !== null) command.heard?.(flow, event, clock.wallMs())
   }
   const { memoryBytesMax } = command
   const opened = openClusters(command.clusters, {

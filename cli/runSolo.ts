@@ -1,6 +1,7 @@
 import { memoryCoordinator } from '../engine/adapters/memory/coordinator.ts'
 import { memoryTree } from '../engine/adapters/memory/tree.ts'
 import { type Fault, faultOf } from '../engine/errors.ts'
+import { type FlowEvents, flowEvents } from '../engine/fleet/flowEvents.ts'
 import { noCoordinator } from '../engine/fleet/noCoordinator.ts'
 import { remembering } from '../engine/fleet/remembered.ts'
 import { type SoloDocuments, startSoloDocuments } from '../engine/fleet/soloDocuments.ts'
@@ -31,6 +32,7 @@ type State = {
   readonly run: Run
   readonly machine: Machine
   readonly id: string
+  readonly events: FlowEvents
   /** The file as it was taken last. */
   config: Config
   /** Null: nothing runs yet. */
@@ -44,11 +46,13 @@ export async function runSolo(run: Run): Promise<number> {
   const { config, file, json } = run
   const machine = thisMachine()
   const id = newProcessId({ task: null, host: machine.host }, machine.chance)
-  const state: State = { run, machine, id, config, running: null, trouble: null }
+  const events = flowEvents()
+  const state: State = { run, machine, id, events, config, running: null, trouble: null }
   return await runFlows({
     ...{ svc: 'run', json, untilEnd: false, strict: false },
     clusters: clustersOf(config, file),
     memoryBytesMax: config.worker.memoryBytesMax,
+    heard: events.note,
     serve: (flows, opened, around) => serve(state, flows, opened, around),
     begin: (opened, around, start) => begin(state, opened, around, start),
   })
@@ -74,6 +78,7 @@ function serve(
       return { id, epoch: known.epoch, url, here: true }
     },
     known: () => state.running?.known ?? null,
+    events: state.events.of,
     nudge: () => state.running?.documents.nudge(),
     ready() {
       const { trouble, running } = state

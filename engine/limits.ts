@@ -368,6 +368,11 @@ export const bodyPathsMax = 50
 export const bodyDepthMax = 100
 /** Names of units in one answer; more are counted. */
 export const unitsShownMax = 100
+/** Names told to somebody whose own is none of them. */
+export const namesToldMax = 5
+/** The last events of a flow that are kept (M-94), and flows of which any are. */
+export const flowEventsMax = 100
+export const eventFlowsMax = 500
 
 // Tasks (CLOUD D-15)
 /** Less would leave nothing beside the reserve of a stop. */

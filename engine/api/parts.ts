@@ -5,6 +5,7 @@ import type { UnitStats } from '../fleet/decide/documents/stats.ts'
 import type { WorkerDoc } from '../fleet/decide/documents/worker.ts'
 import type { Plan, WorkerState } from '../fleet/decide/plan.ts'
 import type { AnyKind } from '../flow/contract.ts'
+import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
 import type { FlowReport } from '../flow/report.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
@@ -31,6 +32,8 @@ export type ApiParts = {
   leader(): Leader | null
   /** Only where the leader is. */
   known(): Known | null
+  /** The last of a flow that this process has heard of, the newest last. */
+  events?(flow: string): readonly KnownEvent[]
   /** What the spec would select now, with what people have put in and out of the flow; it changes nothing. */
   preview(of: PreviewAsked, signal: AbortSignal): Promise<Preview>
   readOffsets?(
@@ -120,6 +123,9 @@ export type KnownFlow = {
   aside: ReadonlyMap<string, Fault>
   report(): FlowReport | null
 }
+
+/** `worker`: who has reported it. */
+export type KnownEvent = FlowEvent & { atMs: number; worker: string | null }
 
 export type KnownUnit = {
   owner: string | null

@@ -8,6 +8,7 @@ import type { KafkaCluster } from '../ports/kafka.ts'
 import type { DeclaredFlow } from './decide/declared.ts'
 import { paths } from './decide/documents/paths.ts'
 import { wishedOf } from './decide/export.ts'
+import type { Memory } from './decide/memory.ts'
 import type { Notice } from './decide/reconcile.ts'
 import type { Exports } from './exports.ts'
 import { flowUpkeep } from './flowUpkeep.ts'
@@ -44,6 +45,8 @@ export type ControllerHow = {
   /** Wait no longer. */
   abort: AbortSignal
   tell(flow: string | null, event: FlowEvent): void
+  /** What workers report, as each round of this leader has read it. */
+  reported?(workers: Memory['workers']): void
 }
 
 export type ControllerCounts = {
@@ -132,6 +135,7 @@ async function lead(
     thought(found, ms) {
       counts.plans.note(ms)
       counts.handovers.round(found, clock.nowMs())
+      how.reported?.(found.memory.workers)
     },
     settled: observation => keeping.settled(observation.wishes().text),
   })

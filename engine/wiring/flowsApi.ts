@@ -15,7 +15,7 @@ import { version } from './version.ts'
 /** What the API of a process that runs flows, or leads those that do, is made of (DESIGN §8). */
 export type FlowsApi = Pick<
   ApiParts,
-  'mode' | 'coordinator' | 'leader' | 'known' | 'nudge' | 'ready' | 'metrics' | 'keepsChanges'
+  'mode' | 'coordinator' | 'leader' | 'known' | 'nudge' | 'ready' | 'metrics' | 'keepsChanges' | 'events'
 > & {
   /** Of the file; null: it has none. */
   settings: ApiSettings | null

@@ -1,4 +1,5 @@
 import { type Controller, startController } from '../../engine/fleet/controller.ts'
+import { flowEvents } from '../../engine/fleet/flowEvents.ts'
 import { watchLeader } from '../../engine/fleet/leaderSeen.ts'
 import { controllerMeasures } from '../../engine/fleet/measures.ts'
 import { noCoordinator } from '../../engine/fleet/noCoordinator.ts'
@@ -25,6 +26,7 @@ await runTask(
     const id = newProcessId({ task: null, host: machine.host }, machine.chance)
     const exports = openExports(task.config.store, { clock, machine })
     let config = task.config
+    const events = flowEvents()
     const listeners = new Set<() => void>()
     task.onConfig(next => {
       config = next
@@ -48,6 +50,7 @@ await runTask(
         return seen && { ...seen, here: seen.id === id }
       },
       known: () => controller?.known() ?? null,
+      events: events.of,
       nudge: () => controller?.nudge(),
       ready: () => readyOf(controller?.state() ?? null, coordinator().state()),
       metrics: metricsOf({ flows: () => [], measures, clock }),
@@ -77,7 +80,11 @@ await runTask(
       chance: machine.chance,
       stop: life.stop,
       abort: life.abort,
-      tell,
+      tell(flow, event) {
+        if (flow !== null) events.note(flow, event, clock.wallMs())
+        tell(flow, event)
+      },
+      reported: events.reported,
     })
     const silent = tellCoordination(() => controller?.state().trouble ?? null, task)
     try {

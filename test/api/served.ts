@@ -3,7 +3,15 @@ import type { TestContext } from 'node:test'
 import { machineClock } from '../../engine/adapters/local/clock.ts'
 import { startApi } from '../../engine/api/api.ts'
 import type { AuditLine } from '../../engine/api/audit.ts'
-import type { ApiParts, Known, KnownFlow, KnownUnit, KnownWorker, OffsetsRequest } from '../../engine/api/parts.ts'
+import type {
+  ApiParts,
+  Known,
+  KnownEvent,
+  KnownFlow,
+  KnownUnit,
+  KnownWorker,
+  OffsetsRequest,
+} from '../../engine/api/parts.ts'
 import type { Role } from '../../engine/api/tokens.ts'
 import { writeAssignment } from '../../engine/fleet/decide/documents/assignment.ts'
 import { type FlowDoc, noFlowOverlay, writeFlow } from '../../engine/fleet/decide/documents/flow.ts'
@@ -133,6 +141,7 @@ export async function served(t: TestContext, more: Partial<ApiParts> = {}, fleet
     readOffsets: async () => [
       { topic: 'clicks.a', partition: 0, checkpoint: 5n, logStart: 0n, lastStable: 9n, highWatermark: 10n },
     ],
+    events: flow => (flow === 'clicks' ? [heard] : []),
     nudge() {},
     ready: () => ({ ready: true, why: null }),
     metrics: async () => ({ type: 'text/plain', text: 'millrace_up 1\n' }),
@@ -153,6 +162,11 @@ export async function served(t: TestContext, more: Partial<ApiParts> = {}, fleet
   t.after(close)
   await connected(more.coordinator?.() ?? session)
   return { ...fleet, url: api.url, audit, asked, session, close, ask: (...args) => ask(api.url, ...args) }
+}
+
+const heard: KnownEvent = {
+  ...{ code: 'source-gap', message: '10 offsets are gone', topic: 'clicks.a', partition: 0, worker: null },
+  ...{ from: 3n, to: 13n, atMs: 1_700_000_000_000 },
 }
 
 export async function ask(url: string, method: string, path: string, how: Asking = {}): Promise<Told> {

@@ -92,6 +92,11 @@ test('the page of a partition joins what the leader, both brokers and people say
   }
 })
 
+test('the page of a flow ends with what has happened in it last', async t => {
+  const { run } = await askedFleet(t)
+  assert.match((await run('flows clicks')).out, /\nevent +2023-11-14T22:13:20\.000Z source-gap: 10 offsets are gone\n/)
+})
+
 test('a list of partitions says which of them are paused, and what is in error', async t => {
   const row = { topic: 'clicks.a', checkpoint: 5n, logStart: 0n, lastStable: 9n, highWatermark: 9n }
   const { run } = await askedFleet(t, { readOffsets: async () => [0, 9].map(partition => ({ ...row, partition })) })
