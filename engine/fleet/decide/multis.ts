@@ -37,9 +37,13 @@ export function multisOf(writes: Writes, atMs: number): Multi[] {
     heads.push({ ...noPiece, ops: [{ do: 'remove', path: paths.worker(id), version }], ejects: [id] })
   for (const assignment of writes.assignments) {
     const made = headPiece(assignment, writes)
-    chunks.push(...made.chunks)
-    const list = assignment.gives ? gives : heads
-    list.push(made.head)
+    // Below a head that is not there no chunk can stand: it goes first, and nobody takes it before they are all there.
+    if (assignment.version === null && made.chunks.length > 0) gives.push(made.head, ...made.chunks)
+    else {
+      chunks.push(...made.chunks)
+      const list = assignment.gives ? gives : heads
+      list.push(made.head)
+    }
     old.push(...oldChunks(assignment))
   }
   return [
@@ -78,7 +82,6 @@ function headPiece(assignment: AssignmentWrite, { epoch, generation }: Writes): 
       ops: [put(paths.assignment(id), head, version)],
       assignments: [{ ...assignment, chunks: chunks.length }],
     },
-    // Below a head that is not there yet no chunk can stand: it is made empty first.
     chunks: chunks.map((data, index) => ({
       ...noPiece,
       ops: [{ do: 'create', path: paths.assignmentChunk(id, { epoch, generation }, index), data, mode: 'persistent' }],

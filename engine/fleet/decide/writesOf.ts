@@ -16,7 +16,7 @@ export type AssignmentWrite = {
 /** All of one stand in one write (C-7). `node`, `held`: the versions they must have; null: not there. */
 export type Takeover = { id: string; node: number | null; held: number | null; assignment: AssignmentWrite }
 
-/** What a round writes, as data; `engine/fleet/rounds.ts` makes operations of it. */
+/** What a round writes, as data; `multisOf` makes operations of it. */
 export type Writes = {
   epoch: number
   generation: number

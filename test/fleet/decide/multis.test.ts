@@ -55,3 +55,16 @@ test('COORDINATION 3: chunks stand before the head that names them, and the old 
   for (const { ops } of multis)
     assert.ok(ops.reduce((sum, op) => sum + ('data' in op ? op.data.length : 0), 0) <= writeBytesMax)
 })
+
+test('chunks of a document that somebody took away stand behind its head, which is there before them', () => {
+  const units = new Set(Array.from({ length: 10_000 }, (_, n) => `f/${String(n).padStart(60, 'x')}/0`))
+  const takeover = { id: 'x', node: 7, held: 4, assignment: doc('x', { units: new Set(), gives: false }) }
+  const multis = multisOf(writesOf({ takeovers: [takeover], assignments: [doc('a', { units, version: null })] }), 5)
+  assert.deepEqual(
+    multis.flatMap(({ ops }) => ops.map(op => `${op.do} ${op.path}`)),
+    [
+      ...['remove /workers/x', 'set /assignments/x', 'set /held/x', 'create /assignments/a'],
+      ...Array.from({ length: 3 }, (_, k) => `create /assignments/a/2-9-${k}`),
+    ],
+  )
+})
