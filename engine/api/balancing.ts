@@ -70,7 +70,7 @@ export const balancingRoutes: readonly Route[] = [
         give: z.array(move),
         withdraw: z.array(move),
         unplaced: z.array(z.strictObject({ unit: z.string(), why: z.string() })),
-        why: z.string(),
+        why: z.string().describe('off: balancing is off; not-due: it is on, and loads are looked at again within 10 s'),
         more: z.boolean(),
         loads: z.array(z.strictObject({ worker: z.string(), load: z.number() })),
       }),
@@ -78,6 +78,7 @@ export const balancingRoutes: readonly Route[] = [
     async handle(ask) {
       notAlone(ask, 'there is no plan')
       const { give, withdraw, unplaced, why, more, loads, weights } = knownOf(ask).plan()
+      const { auto } = (await ask.seen.wishes()).doc
       const weightOf = (unit: string) => weights?.get(unit) ?? null
       return {
         status: 200,
@@ -85,7 +86,8 @@ export const balancingRoutes: readonly Route[] = [
           give: give.map(({ id, to }) => ({ unit: id, from: null, to, weight: weightOf(id) })),
           withdraw: withdraw.map(({ id, from, to }) => ({ unit: id, from, to, weight: weightOf(id) })),
           unplaced: unplaced.map(one => ({ unit: one.id, why: one.why })),
-          why,
+          // To the planner both are one (C-55).
+          why: why === 'off' && auto ? 'not-due' : why,
           more,
           loads: [...loads].map(([worker, load]) => ({ worker, load })),
         },

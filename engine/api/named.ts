@@ -1,9 +1,8 @@
 import type { MillraceError } from '../errors.ts'
 import type { FlowDoc } from '../fleet/decide/documents/flow.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
-import { nearest } from '../flow/nearest.ts'
 import type { Known } from './parts.ts'
-import { notFound, refused } from './refusal.ts'
+import { notAmong, notFound, refused } from './refusal.ts'
 import type { Ask } from './route.ts'
 import type { Tagged } from './seen.ts'
 import { flowPattern, idPattern, isTopic, partitionOf } from './words.ts'
@@ -24,7 +23,7 @@ export async function flowOf(ask: Pick<Ask, 'params' | 'seen'>): Promise<Tagged<
 }
 
 export function noFlow(flow: string, among: Iterable<string>): MillraceError {
-  return notFound(`there is no flow '${flow.slice(0, 80)}'`, nearest(flow, among))
+  return notAmong(`there is no flow '${flow.slice(0, 80)}'`, flow, among)
 }
 
 export function topicIn(ask: Pick<Ask, 'params'>): string {
@@ -44,13 +43,21 @@ export async function workerIn(ask: Pick<Ask, 'params' | 'seen'>): Promise<strin
   const id = param(ask, 'id')
   const there = await ask.seen.children(paths.workers)
   if (idPattern.test(id) && there.includes(id)) return id
-  throw notFound(`there is no worker '${id.slice(0, 80)}'`, nearest(id, there))
+  throw notAmong(`there is no worker '${id.slice(0, 80)}'`, id, there)
 }
 
 /** For what only the leader can say. */
 export function knownOf(ask: Pick<Ask, 'parts'>): Known {
   const known = ask.parts.known()
   if (known) return known
+  const { phase, trouble } = ask.parts.coordinator().state()
+  if (phase !== 'connected') {
+    throw refused('coordination-unreachable', trouble?.message ?? `the coordination service: ${phase}`, {
+      status: 503,
+      headers: { 'retry-after': '1' },
+      hint: trouble?.hint ?? 'nobody leads until it answers; what runs goes on while its lease lasts',
+    })
+  }
   throw refused('no-leader', 'this controller is just taking office', {
     status: 503,
     headers: { 'retry-after': '1' },

@@ -29,7 +29,14 @@ export const partitionWishRoutes: readonly Route[] = [
     summary: 'Lets a partition in error pass over records, if they begin at its failing offset (M-94)',
     matches: true,
     body: skipBody,
-    answers: { 202: answer({ ...part, etag: z.string(), unchanged: z.boolean() }) },
+    answers: {
+      202: answer({
+        ...part,
+        etag: z.string(),
+        unchanged: z.boolean(),
+        failsAt: z.string().nullable().describe('as its worker reports it; null: it is not known to fail now'),
+      }),
+    },
     handle: skip,
   }),
   route({
@@ -62,7 +69,8 @@ async function skip(ask: Ask<unknown, z.infer<typeof skipBody>>) {
     return { ...overlay, skips: new Map([...overlay.skips, [topic, new Map([...of, [partition, skips]])]]) }
   })
   const tag = changed.after?.tag ?? null
-  const body = { flow, topic, partition, etag: etag(tag), unchanged: changed.is === 'unchanged' }
+  const failsAt = error?.offset ?? null
+  const body = { flow, topic, partition, etag: etag(tag), unchanged: changed.is === 'unchanged', failsAt }
   return { status: 202, body, ...(tag === null ? {} : { tag }) }
 }
 

@@ -4,14 +4,13 @@ import { type FlowDoc, overlayOf } from '../fleet/decide/documents/flow.ts'
 import type { HeldError } from '../fleet/decide/documents/held.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
 import { readStats, type UnitStats } from '../fleet/decide/documents/stats.ts'
-import { nearest } from '../flow/nearest.ts'
 import { isPaused } from '../flow/overlay.ts'
 import { type PartitionState, partitionStates } from '../flow/states.ts'
 import { unitName } from '../flow/unitName.ts'
 import { flowOf, knownOf, partitionIn, topicIn } from './named.ts'
 import { lagOf, offsetsOf } from './offsets.ts'
 import type { Known, KnownUnit } from './parts.ts'
-import { notFound } from './refusal.ts'
+import { notAmong } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
 import { answer, fault, offsetOrNull } from './words.ts'
 
@@ -79,8 +78,16 @@ async function getPartition(ask: Ask<{ why?: string | undefined }>) {
   const inReport = report.find(one => one.topic === topic)
   const isOverlaid = doc.overlay.topics.has(topic) || isPaused(overlayOf(doc), topic, partition)
   if (unit === null && !isOverlaid && (inReport?.partitions ?? 0) <= partition) {
-    const names = report.map(one => one.topic)
-    throw notFound(`flow ${flow} has no partition ${topic}/${partition}`, inReport ? null : nearest(topic, names))
+    const message = `flow ${flow} has no partition ${topic}/${partition}`
+    if (!inReport) {
+      throw notAmong(
+        message,
+        topic,
+        report.map(one => one.topic),
+      )
+    }
+    const last = inReport.partitions - 1
+    throw new MillraceError('not-found', message, { hint: `${topic} has partitions 0 to ${last}` })
   }
   const stats = known.stats?.(flow).get(inFlow) ?? (await statsOf(ask, unit?.owner ?? null, name))
   const error = errorOf(known, name)

@@ -1,4 +1,6 @@
 import { type FaultCode, MillraceError } from '../errors.ts'
+import { nearest } from '../flow/nearest.ts'
+import { namesToldMax } from '../limits.ts'
 import type { BodyFault } from './parts.ts'
 
 /** What an answer that refuses says beside code, message and hint. */
@@ -68,6 +70,16 @@ export function badBody(errors: readonly BodyFault[], what = 'the body'): Millra
 
 export function notFound(message: string, near: string | null): MillraceError {
   return new MillraceError('not-found', message, near === null ? {} : { hint: `did you mean ${near}?` })
+}
+
+/** What was asked for is none of these: the one that was meant, else some of those that there are. */
+export function notAmong(message: string, name: string, among: Iterable<string>): MillraceError {
+  const names = [...among]
+  const near = nearest(name, names)
+  if (near !== null) return notFound(message, near)
+  const told = names.slice(0, namesToldMax).join(', ')
+  const hint = names.length === 0 ? 'there is none' : `there is: ${told}${names.length > namesToldMax ? ', …' : ''}`
+  return new MillraceError('not-found', message, { hint })
 }
 
 export function conflict(message: string, hint: string, tag: string | null = null): MillraceError {

@@ -4,11 +4,10 @@ import type { HeldDoc } from '../fleet/decide/documents/held.ts'
 import { paths } from '../fleet/decide/documents/paths.ts'
 import { drainReasons, type WishesDoc } from '../fleet/decide/documents/wishes.ts'
 import { namesOf } from '../fleet/decide/units.ts'
-import { nearest } from '../flow/nearest.ts'
 import { unitsShownMax } from '../limits.ts'
 import { notAlone, param, workerIn } from './named.ts'
 import type { KnownWorker } from './parts.ts'
-import { notFound } from './refusal.ts'
+import { notAmong } from './refusal.ts'
 import { type Ask, type Route, route } from './route.ts'
 import { type Found, wholeOf } from './seen.ts'
 import { changeWishes } from './wishChange.ts'
@@ -82,7 +81,7 @@ export const workerRoutes: readonly Route[] = [
       const id = param(ask, 'id')
       const views = await viewsOf(ask)
       const found = views.get(id)
-      if (!found) throw notFound(`there is no worker '${id.slice(0, 80)}'`, nearest(id, views.keys()))
+      if (!found) throw notAmong(`there is no worker '${id.slice(0, 80)}'`, id, views.keys())
       return { status: 200, body: found }
     },
   }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readWishes } from '../../engine/fleet/decide/documents/wishes.ts'
 import { readExport } from '../../engine/fleet/decide/export.ts'
-import { goodSpec, type Served, served } from './served.ts'
+import { goodSpec, knownOf, type Served, served } from './served.ts'
 
 const wishes = (api: Served) => readWishes(String(api.dataOf('/wishes')), '')
 
@@ -21,6 +21,7 @@ test('a drain is a wish: once, again, and taken back', async t => {
   assert.equal((await api.ask('POST', '/v1/workers/w-1/undrain')).status, 200)
   const none = await api.ask('POST', '/v1/workers/w1/drain')
   assert.deepEqual([none.status, none.json['hint']], [404, 'did you mean w-1?'])
+  assert.equal((await api.ask('GET', '/v1/workers/somebody')).json['hint'], 'there is: w-1, w-2')
 })
 
 test('a drain of the last that may take some units names them', async t => {
@@ -73,6 +74,14 @@ test('balancing is a level with a tag, also before anybody wished anything', asy
   await api.ask('POST', '/v1/rebalance')
   assert.equal((await api.ask('POST', '/v1/rebalance')).json['rebalance'], 2)
   assert.equal(wishes(api).auto, false)
+})
+
+test('a plan tells whether balancing is off or only not due now', async t => {
+  const known = { ...knownOf(), plan: () => ({ ...knownOf().plan(), give: [], why: 'off' as const }) }
+  const api = await served(t, { known: () => known })
+  assert.equal((await api.ask('GET', '/v1/plan')).json['why'], 'not-due')
+  await api.ask('PUT', '/v1/balancing', { body: { auto: false } })
+  assert.equal((await api.ask('GET', '/v1/plan')).json['why'], 'off')
 })
 
 test('in one process drain, move and balance mean nothing, and say so (C-96)', async t => {

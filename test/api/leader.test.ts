@@ -30,6 +30,18 @@ test('what only the leader knows is asked from it by any controller, with the to
   assert.deepEqual([near.status, near.json['hint']], [404, 'did you mean clicks.a?'])
 })
 
+test('while the coordination service is away that is said, and not that somebody takes office', async t => {
+  const trouble = { code: 'coordination-unreachable' as const, message: 'no ZooKeeper server serves us', hint: null }
+  const api = await served(t, { known: () => null })
+  api.putFlow('clicks')
+  const path = '/v1/flows/clicks/partitions/clicks.a/0'
+  assert.equal((await api.ask('GET', path)).json['code'], 'no-leader')
+  const { state } = api.session
+  api.session.state = () => ({ ...state(), phase: 'suspended', trouble })
+  const { status, json } = await api.ask('GET', path)
+  assert.deepEqual([status, json['code'], json['detail']], [503, trouble.code, trouble.message])
+})
+
 test('offsets are set by the leader, whoever was asked, and both write it down', async t => {
   const { lead, other } = await two(t)
   await other.ask('POST', '/v1/flows/clicks/pause')

@@ -81,6 +81,29 @@ test('a topic is put in, put in again, and taken out', async t => {
     (json['topics'] as { topic: string }[]).map(one => one.topic),
     ['clicks.a', 'extra'],
   )
+  const path = '/v1/flows/clicks/topics/extra'
+  const forgotten = await api.ask('PUT', path, { body: { overlay: null } })
+  assert.deepEqual([forgotten.status, forgotten.json['overlay']], [200, null])
+  assert.equal((await api.ask('PUT', path, { body: { overlay: null } })).json['unchanged'], true)
+  assert.equal((await api.ask('GET', path)).status, 404)
+})
+
+test('a topic says what of it is paused, also one that the flow does not have', async t => {
+  const api = await served(t)
+  api.putFlow('clicks')
+  await api.ask('POST', '/v1/flows/clicks/pause', { body: { topics: ['nope'], partitions: { 'clicks.a': '0-3' } } })
+  const { json } = await api.ask('GET', '/v1/flows/clicks/topics')
+  assert.deepEqual(
+    (json['topics'] as { topic: string; paused: string; report: unknown }[]).map(one => [
+      one.topic,
+      one.paused,
+      one.report !== null,
+    ]),
+    [
+      ['clicks.a', '0-3', true],
+      ['nope', '*', false],
+    ],
+  )
 })
 
 test('a skip at another offset than the one that fails is refused', async t => {
@@ -90,7 +113,8 @@ test('a skip at another offset than the one that fails is refused', async t => {
   const wrong = await api.ask('POST', path, { body: { offset: 7, records: 1 } })
   assert.deepEqual([wrong.status, wrong.json['code']], [409, 'conflict'])
   assert.match(wrong.text, /offset 9/)
-  assert.equal((await api.ask('POST', path, { body: { offset: 9, records: 1 } })).status, 202)
+  const right = await api.ask('POST', path, { body: { offset: 9, records: 1 } })
+  assert.deepEqual([right.status, right.json['failsAt']], [202, '9'])
   assert.equal((await api.ask('POST', path, { body: { offset: '9', records: 1 } })).json['unchanged'], true)
   assert.deepEqual(overlay(api).skips, new Map([['clicks.a', new Map([[9, [9, 1]]])]]))
 })
@@ -143,6 +167,8 @@ test('a partition says its state, its owner and its offsets; one that is not the
   assert.deepEqual([failing.json['state'], (failing.json['error'] as { offset: string }).offset], ['error', '9'])
   const none = await api.ask('GET', '/v1/flows/clicks/partitions/clicks.b/0')
   assert.deepEqual([none.status, none.json['hint']], [404, 'did you mean clicks.a?'])
+  const beyond = await api.ask('GET', '/v1/flows/clicks/partitions/clicks.a/77')
+  assert.deepEqual([beyond.status, beyond.json['hint']], [404, 'clicks.a has partitions 0 to 9'])
 })
 
 test('a list of partitions says of each its state and owner, and asks no broker', async t => {
