@@ -9,7 +9,7 @@ import type { KnownWorker, Memory } from './decide/memory.ts'
 import { flowOf, withinFlow } from './decide/observed.ts'
 import type { Plan, WorkerState } from './decide/plan.ts'
 import type { Reconciled } from './decide/reconcile.ts'
-import { isPausedUnit } from './decide/wantedUnits.ts'
+import { isPausedIn } from './decide/wantedUnits.ts'
 import type { Standing } from './decide/workerStates.ts'
 import type { LeaderFlow } from './leaderFlow.ts'
 import type { LeaderFlows } from './leaderFlows.ts'
@@ -160,7 +160,7 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
       report: () => reportOf(flow, how),
     })
     const seen = flow.seen()
-    const isWanted = (unit: string) => !seen.deleting && !isPausedUnit(seen, unit)
+    const isWanted = (unit: string) => !seen.deleting && !isPausedIn(seen, unit)
     const one = views.get(name)
     if (one) one.wanted = [...(seen.units?.keys() ?? [])].filter(isWanted).length
   }
@@ -239,7 +239,7 @@ function unitOf({ loop, flows }: KnownHow, name: string, unplaced: ReadonlyMap<s
 /** Why nobody has it, where that is no matter of the plan. */
 function whyNot(flow: ReturnType<LeaderFlow['seen']>, name: string, from: string | undefined): string | null {
   if (flow.deleting) return 'deleting'
-  if (isPausedUnit(flow, name)) return 'paused'
+  if (isPausedIn(flow, name)) return 'paused'
   if (flow.reserved.has(name)) return 'reserved'
   return from === undefined ? null : 'in-transit'
 }

@@ -1,5 +1,6 @@
 import { type Fault, faultOf, MillraceError } from '../errors.ts'
 import { pause } from '../flow/pause.ts'
+import { untilAborted } from '../flow/untilAborted.ts'
 import { backOffMs, unitBackOff } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Coordinator, Node, Op, OpenCoordinator } from '../ports/coordinator.ts'
@@ -133,8 +134,7 @@ async function membership(coordinator: Coordinator, state: State): Promise<strin
   on.joined(state.joined)
   // Found after an unknown outcome it has no lease before its first beat.
   if (lease.state() !== 'open') state.presence.change()
-  if (!signal.aborted)
-    await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+  await untilAborted(signal)
   state.presence.stop()
   state.presence = null
   state.joined = null

@@ -1,6 +1,7 @@
 import { type Fault, faultOf, MillraceError } from '../errors.ts'
 import type { FlowWorker, UnitPlan } from '../flow/contract.ts'
 import { pause } from '../flow/pause.ts'
+import { untilAborted } from '../flow/untilAborted.ts'
 import { backOffMs, unitBackOff } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Turns } from './turns.ts'
@@ -236,7 +237,7 @@ function gateOf(): Gate {
     },
     isClosed: () => closed !== null,
     async passed(signal) {
-      while (closed && !signal.aborted) await aborted(AbortSignal.any([signal, closed.signal]))
+      while (closed && !signal.aborted) await untilAborted(AbortSignal.any([signal, closed.signal]))
     },
     ended() {
       ended.resolve()
@@ -246,11 +247,4 @@ function gateOf(): Gate {
       while (isBusy()) await ended.promise
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -2,9 +2,8 @@ import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
 import type { AnyKind, FlowWorker, SteerContext, UnitPlan, View } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
-import { isPaused, type Overlay } from '../flow/overlay.ts'
+import { isPausedUnit, type Overlay } from '../flow/overlay.ts'
 import type { FlowReport } from '../flow/report.ts'
-import { partOf } from '../flow/unitName.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
 import { type Chores, startChores } from './chores.ts'
@@ -155,7 +154,7 @@ function startSides(flow: string, state: State, stop: AbortSignal, parts: SoloPa
     const owned = runner.owned()
     // Under the names of some an action may be writing (C-95): what runs stays, and no other begins.
     const mayBegin = (unit: string) => owned.has(unit) || !(chores.busy().has(unit) || reserved.units().has(unit))
-    runner.set(deleting ? [] : units.filter(({ unit }) => !paused(overlay(), unit) && mayBegin(unit)))
+    runner.set(deleting ? [] : units.filter(({ unit }) => !isPausedUnit(overlay(), unit) && mayBegin(unit)))
     const isOver = untilEnd && kind.pending(spec, view) === 0 && units.every(({ unit }) => runner.over(unit))
     if (isOver) state.over.resolve()
   }
@@ -185,7 +184,7 @@ function startSides(flow: string, state: State, stop: AbortSignal, parts: SoloPa
 function stopLeft({ plan }: State, runner: Runner, view: View<unknown> | null): void {
   const { kind, spec, overlay, deleting } = plan
   const wanted = view === null ? null : unitsBy(kind, spec, view)
-  const isWanted = (unit: string) => !deleting && !paused(overlay, unit) && (wanted?.has(unit) ?? true)
+  const isWanted = (unit: string) => !deleting && !isPausedUnit(overlay, unit) && (wanted?.has(unit) ?? true)
   runner.set([...runner.owned()].filter(isWanted).map(unit => ({ unit, weight: 1 })))
 }
 
@@ -196,9 +195,4 @@ function unitsBy(kind: AnyKind, spec: unknown, view: View<unknown>): ReadonlySet
   } catch {
     return null
   }
-}
-
-function paused(overlay: Overlay, unit: string): boolean {
-  const { topic, partition } = partOf(unit)
-  return isPaused(overlay, topic, partition)
 }

@@ -1,10 +1,10 @@
 import { type Fault, MillraceError } from '../errors.ts'
-import { isPaused, type Overlay } from '../flow/overlay.ts'
-import { partOf } from '../flow/unitName.ts'
+import { isPausedUnit } from '../flow/overlay.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HeldError } from './decide/documents/held.ts'
 import type { UnitStats } from './decide/documents/stats.ts'
 import type { WorkerDoc } from './decide/documents/worker.ts'
+import { heldErrors } from './decide/heldErrors.ts'
 import { flowOf, withinFlow } from './decide/observed.ts'
 import type { FlowView, Known, UnitView, WorkerView } from './known.ts'
 import { setOffsets } from './setOffsets.ts'
@@ -77,12 +77,7 @@ function workerView(how: How): WorkerView {
 }
 
 function errorsOf(how: How, flow: string): HeldError[] {
-  const wallAtMs = how.clock.wallMs() - how.clock.nowMs()
-  return measuredOf(how, flow).flatMap(({ unit, code, sinceMs, offset }) => {
-    if (code === null) return []
-    const at = Math.max(0, Math.round(wallAtMs + sinceMs))
-    return [{ unit: `${flow}/${unit}`, code, sinceMs: at, offset: offset === null ? null : String(offset) }]
-  })
+  return [...heldErrors(flow, measuredOf(how, flow), how.clock.wallMs() - how.clock.nowMs())]
 }
 
 function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null): FlowView {
@@ -101,11 +96,6 @@ function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null):
     ...{ aside: view?.aside ?? new Map(), view },
     report: () => flow?.report() ?? null,
   }
-}
-
-function isPausedUnit(overlay: Overlay, unit: string): boolean {
-  const { topic, partition } = partOf(unit)
-  return isPaused(overlay, topic, partition)
 }
 
 function unitsOf({ solo, documents, record }: How, name: string): Map<string, UnitView> {

@@ -1,4 +1,5 @@
 import { pause } from '../flow/pause.ts'
+import { untilAborted } from '../flow/untilAborted.ts'
 import { backOffMs, supervisedWellMs, unitBackOff } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Exit, Process, Processes } from '../ports/processes.ts'
@@ -63,9 +64,9 @@ export function startSupervisor(how: SupervisorParts): Supervised {
   }
 
   async function life(): Promise<{ code: number }> {
-    await aborted(stop)
+    await untilAborted(stop)
     const over = new AbortController()
-    void aborted(AbortSignal.any([abort, over.signal])).then(() => abort.aborted && kill())
+    void untilAborted(AbortSignal.any([abort, over.signal])).then(() => abort.aborted && kill())
     await end()
     over.abort()
     return { code: broken.signal.aborted ? processExit.refused : killed ? processExit.aborted : processExit.clean }
@@ -119,11 +120,4 @@ async function runOnce(slot: Slot, how: Keeping): Promise<Exit> {
   slot.running = null
   member.pid = null
   return exit
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -7,6 +7,7 @@ import type { Overlay } from '../flow/overlay.ts'
 import { backOffMs, unitAbortMs, unitBackOff, unitStopMs } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { KafkaCluster } from '../ports/kafka.ts'
+import type { UnitError } from './decide/heldErrors.ts'
 import { type Runner, startRunner } from './runner.ts'
 import type { Turns } from './turns.ts'
 
@@ -32,9 +33,6 @@ export type WorkerParts = {
   /** A bug. */
   broke(error: unknown): void
 }
-
-/** Why a unit does not run; `sinceMs` on the monotonic clock. */
-export type UnitError = Pick<Measured, 'unit' | 'code' | 'sinceMs' | 'offset'>
 
 export type WorkerFlow = {
   readonly flow: string

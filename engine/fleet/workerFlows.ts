@@ -7,6 +7,7 @@ import type { Generation } from './decide/assignment.ts'
 import type { AssignmentDoc } from './decide/documents/assignment.ts'
 import type { HeldError } from './decide/documents/held.ts'
 import type { UnitStats } from './decide/documents/stats.ts'
+import { heldErrors } from './decide/heldErrors.ts'
 import { flowSpecs } from './flowSpecs.ts'
 import type { Kinds } from './kinds.ts'
 import { startWorkerFlow, type WorkerFlow, type WorkerParts } from './workerFlow.ts'
@@ -192,11 +193,9 @@ function errorsOf(flows: readonly WorkerFlow[], clock: Clock): HeldError[] {
   const wallAtMs = clock.wallMs() - clock.nowMs()
   const found: HeldError[] = []
   for (const one of flows) {
-    for (const { unit, code, sinceMs, offset } of one.errors()) {
+    for (const error of heldErrors(one.flow, one.errors(), wallAtMs)) {
       if (found.length === heldErrorsMax) return found
-      if (code === null) continue
-      const at = Math.max(0, Math.round(wallAtMs + sinceMs))
-      found.push({ unit: `${one.flow}/${unit}`, code, sinceMs: at, offset: offset === null ? null : String(offset) })
+      found.push(error)
     }
   }
   return found

@@ -1,3 +1,5 @@
+import { partOf } from './unitName.ts'
+
 /**
  * What people change of a flow while it runs, beside its spec (C-38). All are levels, so that saying them twice is
  * harmless.
@@ -17,4 +19,10 @@ export function isPaused(overlay: Overlay, topic: string, partition: number): bo
   if (overlay.paused === '*') return true
   const of = overlay.paused.get(topic)
   return of === '*' || (of?.has(partition) ?? false)
+}
+
+/** `unit`: by its name in the flow. */
+export function isPausedUnit(overlay: Overlay, unit: string): boolean {
+  const { topic, partition } = partOf(unit)
+  return isPaused(overlay, topic, partition)
 }

@@ -10,17 +10,6 @@ export function acceptAssignment(seen: Generation | null, doc: Generation): Acce
   return doc.generation > seen.generation ? 'apply' : 'stale'
 }
 
-/** What a worker must do to run what it is given (C-44). */
-export function diffUnits(
-  running: ReadonlySet<string>,
-  wanted: ReadonlySet<string>,
-): { stop: string[]; start: string[] } {
-  return {
-    stop: [...running].filter(unit => !wanted.has(unit)),
-    start: [...wanted].filter(unit => !running.has(unit)),
-  }
-}
-
 /**
  * The epoch of who takes office: above everything that anybody has seen, so that a wiped or restored ZooKeeper never
  * brings a lower one (C-21). Null: not there.

@@ -1,9 +1,9 @@
 import { balanceEveryMs, balanceReadyMs, drainTimeoutMs, officeQuietMs } from '../../limits.ts'
 import type { Memory } from './memory.ts'
-import { type PlannedUnit, partOfUnit, type SeenFlow } from './observed.ts'
+import { flowOf, type PlannedUnit, partOfUnit, type SeenFlow } from './observed.ts'
 import type { Plan, PlanItem, PlanView, PlanWorker, Why } from './plan.ts'
 import { type Draft, heldBackBy, type Leaving, laggard } from './roundDraft.ts'
-import { isPausedUnit } from './wantedUnits.ts'
+import { isPausedIn } from './wantedUnits.ts'
 import { planWorkerOf } from './workerStates.ts'
 
 export type RoundView = {
@@ -60,13 +60,13 @@ function* plannedUnits({ observed, owners }: Draft): Generator<[unit: string, Pl
   const unknown: PlannedUnit = { weight: 0, movable: true, requires: [] }
   for (const flow of observed.flows.values()) {
     if (flow.deleting || flow.units === null) continue
-    for (const [unit, planned] of flow.units) if (!isPausedUnit(flow, unit)) yield [unit, planned, flow]
+    for (const [unit, planned] of flow.units) if (!isPausedIn(flow, unit)) yield [unit, planned, flow]
   }
   // Of a flow that nobody could look at, what runs goes on.
   const unseen = new Map([...observed.flows].filter(([, flow]) => flow.units === null && !flow.deleting))
   if (unseen.size === 0) return
   for (const unit of owners.keys()) {
-    const flow = unseen.get(unit.slice(0, unit.indexOf('/')))
+    const flow = unseen.get(flowOf(unit))
     if (flow) yield [unit, unknown, flow]
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptAssignment, diffUnits, nextEpoch } from '../../../engine/fleet/decide/assignment.ts'
+import { acceptAssignment, nextEpoch } from '../../../engine/fleet/decide/assignment.ts'
 import { leaseState, leaseTimes, silentSince } from '../../../engine/fleet/decide/lease.ts'
 import { decodeRanges, encodeRanges } from '../../../engine/fleet/decide/ranges.ts'
 import { average, steadyWeight } from '../../../engine/fleet/decide/weight.ts'
@@ -51,7 +51,6 @@ test('COORDINATION 1: a newer document is applied, the same one is the same, an 
   const of = (epoch: number, generation: number) => acceptAssignment(seen, { epoch, generation })
   assert.deepEqual([of(7, 43), of(7, 42), of(7, 41), of(8, 1), of(6, 99)], ['apply', 'same', 'stale', 'apply', 'stale'])
   assert.equal(acceptAssignment(null, { epoch: 1, generation: 1 }), 'apply')
-  assert.deepEqual(diffUnits(new Set(['a', 'b']), new Set(['b', 'c'])), { stop: ['a'], start: ['c'] })
 })
 
 test('COORDINATION 1: an epoch is above all that anybody has seen', () => {
