@@ -108,6 +108,28 @@ describe('a fleet is asked for things', { ...live, timeout: longestMs }, () => {
     assert.ok(changed(before).every(([unit]) => owners.now().get(unit) === coming.id))
   })
 
+  test('COORDINATION 20: a drain that is taken back in the middle leaves where it is what has not moved yet', async t => {
+    await fleet.api.done('PUT', '/v1/balancing', { auto: false })
+    const [{ id } = { id: '' }] = fleet.workers
+    const [before, moves] = [owners.now(), owners.moves()]
+    // More than one round may move (C-55).
+    assert.equal(owners.unitsOf(id).size, 75)
+    await fleet.api.done('POST', `/v1/workers/${id}/drain`)
+    await owners.until(() => owners.unitsOf(id).size < 75)
+    await fleet.api.done('POST', `/v1/workers/${id}/undrain`)
+    await fleet.api.until(workersNow, seen => seen.every(one => one.held === one.units))
+    await owners.until(now => now.size === partitions)
+    const kept = owners.unitsOf(id).size
+    t.diagnostic(`${kept} of 75 stay`)
+    assert.equal(owners.moves() - moves, 75 - kept)
+    assert.ok(changed(before).every(([, owner]) => owner === id))
+    await fleet.api.done('PUT', '/v1/balancing', { auto: true })
+    await fleet.api.done('POST', '/v1/rebalance')
+    await each(75, 4)
+    // What has left comes back, and nothing else moves.
+    await owners.until(() => changed(before).length === 0)
+  })
+
   test('COORDINATION 9: a flow that is put is spread in one generation, and what it grows by too, from its first record', async t => {
     await east.admin.createTopic('nine', 32)
     const generations = async () => (await workersNow()).map(one => one.wanted?.generation ?? 0)
