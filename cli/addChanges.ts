@@ -85,6 +85,17 @@ function addTopics(program: Command, cli: Cli): void {
     },
     cli,
   )
+  addNoun(
+    topics,
+    'forget <flow> [topic]',
+    {
+      about: 'forget that a topic was put in or out by hand: the spec decides again',
+      dryRun: true,
+      examples: [['millrace topics forget clicks orders', 'takes back what add or remove said of it']],
+      load: async () => (await import('./topics.ts')).forgetTopic,
+    },
+    cli,
+  )
 }
 
 function addPauses(program: Command, cli: Cli): void {

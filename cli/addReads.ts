@@ -28,7 +28,7 @@ function addFleet(program: Command, cli: Cli): void {
     program,
     'workers [worker]',
     {
-      about: 'list all workers, or show one',
+      about: 'list all workers, or show one; LOAD and SHARE, what it has and what would be even, are in bytes a second',
       watch: true,
       examples: [
         ['millrace workers -o wide', 'with their tags, addresses and software'],

@@ -62,6 +62,7 @@ export function addWishes(program: Command, cli: Cli): void {
       ],
       dryRun: true,
       examples: [['millrace move clicks/orders/3 --to host-1a2b3c4d', 'for lasting wishes, requires: of the flow']],
+      excess: true,
       load: async () => (await import('./move.ts')).move,
     },
     cli,

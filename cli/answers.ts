@@ -70,7 +70,7 @@ export type FlowHeard = Fault & {
   worker: string | null
 }
 
-export type Topic = { topic: string; overlay: 'in' | 'out' | null; report: TopicReport | null }
+export type Topic = { topic: string; overlay: 'in' | 'out' | null; paused: string | null; report: TopicReport | null }
 
 export type OffsetRow = {
   topic: string

@@ -159,7 +159,8 @@ function noAnswer(error: unknown, of: { url: string; method: Verb; isSent: boole
     })
   }
   if (codeOf(error) === 'ECONNREFUSED') {
-    const hint = `start a fleet: millrace run -c millrace.yaml; or ${elsewhere}`
+    const wait = 'or wait: a controller that was ended is started anew within seconds'
+    const hint = `start a fleet: millrace run -c millrace.yaml; ${wait}; or ${elsewhere}`
     return new MillraceError('api-unreachable', `nothing listens at ${url}`, { hint, cause: error })
   }
   return new MillraceError('api-unreachable', `${url} ${why}`, { hint: elsewhere, cause: error })

@@ -3,7 +3,7 @@ import { type Applied, nothing, tried } from './applied.ts'
 import { applyExport } from './applyExport.ts'
 import { asItWasRead } from './asItWasRead.ts'
 import { cell, plural } from './cells.ts'
-import { changesOf, declaredNow } from './declared.ts'
+import { changesOf, declaredNow, refuseDeleting } from './declared.ts'
 import { diffText } from './diff.ts'
 import { exitCodeOf } from './exitCode.ts'
 import { type FlowOfFile, readFlowsFile } from './flowsFile.ts'
@@ -14,7 +14,7 @@ import { usage } from './usage.ts'
 
 /** `millrace apply -f FILE`: declares flows, one after the other; one that is refused keeps no other. */
 export async function apply({ api, flags, io }: Given): Promise<Said> {
-  const file = await readFlowsFile(io, flags.file)
+  const file = await readFlowsFile(io, flags.file, 'millrace apply -f flows.yaml')
   const how = { isCreateOnly: flags.createOnly === true, isDryRun: flags.dryRun === true }
   if (file.is === 'export') {
     if (!how.isCreateOnly) {
@@ -36,6 +36,7 @@ type How = { isCreateOnly: boolean; isDryRun: boolean }
 
 async function applyOne(api: ApiClient, one: FlowOfFile, { isCreateOnly }: How): Promise<Applied> {
   const before = await declaredNow(api, one.flow)
+  refuseDeleting(before)
   if (before !== null && isCreateOnly) return nothing(one.flow, 'left', 'it is there')
   const changes = changesOf(before, one)
   if (before !== null && changes.length === 0) return nothing(one.flow, 'unchanged', overlayNote(one))
@@ -74,6 +75,7 @@ function overlayNote({ overlay }: FlowOfFile): string {
 /** The API judges the spec and looks at the clusters; what it would do to what is there is compared here. */
 async function wouldApply(api: ApiClient, one: FlowOfFile, { isCreateOnly }: How): Promise<Applied> {
   const before = await declaredNow(api, one.flow)
+  refuseDeleting(before)
   if (before !== null && isCreateOnly) return nothing(one.flow, 'left', 'it is there')
   const changes = changesOf(before, one)
   if (before !== null && changes.length === 0) return nothing(one.flow, 'unchanged', overlayNote(one))

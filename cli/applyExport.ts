@@ -5,7 +5,7 @@ import { type ApiClient, type ApiRequest, apiPath } from './apiClient.ts'
 import { refusalOf } from './apiProblem.ts'
 import { type Applied, nothing, tried } from './applied.ts'
 import { asItWasRead } from './asItWasRead.ts'
-import { declaredNow } from './declared.ts'
+import { declaredNow, refuseDeleting } from './declared.ts'
 
 /** A document of the export, as data of JSON. */
 type Document = { kind?: unknown; spec?: unknown; overlay?: unknown; origin?: unknown; deleting?: unknown }
@@ -38,6 +38,7 @@ async function applyDocument(api: ApiClient, flow: string, doc: Document, isDryR
     return nothing(flow, 'left', `it comes with ${doc.origin}`)
   }
   const before = await declaredNow(api, flow)
+  refuseDeleting(before)
   const overlay = overlayOf(doc.overlay)
   if (before !== null && (overlay === null || !isEmpty(before.overlay))) {
     return nothing(flow, 'left', 'it is there')

@@ -14,7 +14,10 @@ export async function balancing({ api, args, flags }: Given): Promise<Said> {
   }
   if (word !== 'on' && word !== 'off') throw usage(`expected on or off, found '${word}'`, 'millrace balancing off')
   const request: ApiRequest = { method: 'PUT', path: apiPath('balancing'), body: { auto: word === 'on' } }
-  if (flags.dryRun) return wouldSend(request, [word])
+  if (flags.dryRun) {
+    const { auto } = (await api.ask({ method: 'GET', path: apiPath('balancing') })).json as { auto: boolean }
+    return wouldSend(request, [word], `balancing is ${auto ? 'on' : 'off'} now`)
+  }
   const answer = await api.ask(request)
   const { unchanged } = answer.json as { unchanged: boolean }
   return done(answer, unchanged ? `balancing was ${word} already` : `balancing is ${word} now`, [word])

@@ -15,6 +15,14 @@ export async function declaredNow(api: ApiClient, flow: string): Promise<Flow | 
   throw refusalOf(told.problem)
 }
 
+/** What is being deleted cannot be declared: that it stands as it was would be true for a moment only. */
+export function refuseDeleting(before: Flow | null): void {
+  if (!before?.deleting) return
+  throw new MillraceError('conflict', `flow ${before.flow} is being deleted`, {
+    hint: 'apply it again when it is gone',
+  })
+}
+
 /** What a PUT of `after` would change; none when both mean the same: a default may be written down or not. */
 export function changesOf(
   before: Pick<Flow, 'kind' | 'spec'> | null,

@@ -9,14 +9,14 @@ const isDifferent = 1
 
 /** `millrace diff -f FILE`: what `apply` would change; 1 when it would change something. */
 export async function diff({ api, flags, io }: Given): Promise<Said> {
-  const file = await readFlowsFile(io, flags.file)
+  const file = await readFlowsFile(io, flags.file, 'millrace diff -f flows.yaml')
   if (file.is === 'export')
     throw usage('a state that was exported is only given back', 'millrace apply -f state.json --create-only')
   const found: { flow: string; is: string; origin: string | null; changes: string[] }[] = []
   for (const one of file.flows) {
     const before = await declaredNow(api, one.flow)
     const changes = changesOf(before, one)
-    const is = before === null ? 'new' : changes.length === 0 ? 'same' : 'different'
+    const is = before?.deleting ? 'deleting' : before === null ? 'new' : changes.length === 0 ? 'same' : 'different'
     found.push({ flow: one.flow, is, origin: before?.origin ?? null, changes })
   }
   const different = found.filter(({ is }) => is !== 'same')

@@ -1,3 +1,4 @@
+import type { Worker } from './answers.ts'
 import { type ApiRequest, apiPath } from './apiClient.ts'
 import { cell, plural } from './cells.ts'
 import type { Given } from './noun.ts'
@@ -9,7 +10,10 @@ type Answer = { unchanged: boolean; blockedCount: number; blocked: readonly stri
 export async function drain(given: Given): Promise<Said> {
   const id = given.args[0] ?? ''
   const request: ApiRequest = { method: 'POST', path: apiPath('workers', id, 'drain') }
-  if (given.flags.dryRun) return wouldSend(request, [id])
+  if (given.flags.dryRun) {
+    const { units, held } = await workerOf(given, id)
+    return wouldSend(request, [id], `${plural(units ?? held, 'unit')} would move`)
+  }
   const answer = await given.api.ask(request)
   const { unchanged, blockedCount, blocked } = answer.json as Answer
   const said = done(answer, `worker ${id} ${unchanged ? 'was drained already' : 'gives its units away'}`, [id])
@@ -22,11 +26,18 @@ export async function drain(given: Given): Promise<Said> {
   }
 }
 
+async function workerOf({ api }: Pick<Given, 'api'>, id: string): Promise<Worker> {
+  return (await api.ask({ method: 'GET', path: apiPath('workers', id) })).json as Worker
+}
+
 /** `millrace undrain WORKER`. */
 export async function undrain({ api, args, flags }: Given): Promise<Said> {
   const id = args[0] ?? ''
   const request: ApiRequest = { method: 'POST', path: apiPath('workers', id, 'undrain') }
-  if (flags.dryRun) return wouldSend(request, [id])
+  if (flags.dryRun) {
+    const now = await workerOf({ api }, id)
+    return wouldSend(request, [id], now.drain === null ? 'it is not drained' : 'it would take units again')
+  }
   const answer = await api.ask(request)
   const { unchanged } = answer.json as Answer
   const said = unchanged ? 'was not drained' : 'takes units again; what has moved stays where it is'

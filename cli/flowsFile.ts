@@ -24,8 +24,8 @@ export type FlowsFile = { is: 'flows'; flows: readonly FlowOfFile[] } | { is: 'e
  * What `-f FILE` names, `-` = standard input: flows as in `flows:` of a configuration, or what `millrace state` has
  * printed. Rejects with `config-invalid` that has every fault with its place.
  */
-export async function readFlowsFile(io: Io, path: string | undefined): Promise<FlowsFile> {
-  if (path === undefined) throw usage('missing: -f FILE, or -f - for standard input', 'millrace apply -f flows.yaml')
+export async function readFlowsFile(io: Io, path: string | undefined, example: string): Promise<FlowsFile> {
+  if (path === undefined) throw usage('missing: -f FILE, or -f - for standard input', example)
   const name = path === '-' ? 'standard input' : path
   const text = textOf(path === '-' ? await io.input() : await bytesOf(path), name)
   if (isExport(text)) return { is: 'export', state: readExport(text, name) }

@@ -36,6 +36,8 @@ export type NounHow = {
   lists?: readonly (readonly [flags: string, about: string])[]
   watch?: true
   dryRun?: true
+  /** What is said too much it refuses itself, in words of its own. */
+  excess?: true
   examples: readonly (readonly [typed: string, does: string])[]
   /** Loaded when it is asked for: a process that mirrors for months needs none of them. */
   load: () => Promise<Noun>
@@ -54,13 +56,16 @@ export function addNoun(parent: Command, usage: string, how: NounHow, cli: Cli):
     .option('-o, --output <format>', 'table, wide, json, yaml or name (default: table)')
     .option('--api <url>', 'the API of the fleet (default: MILLRACE_API, else http://127.0.0.1:8080)')
     .option('--token-file <file>', 'a file with the token that says who asks (default: MILLRACE_TOKEN)')
-    .showHelpAfterError(`(${nameOf(command)} --help lists the options)`)
+    .showHelpAfterError(
+      `as in: ${how.examples[0]?.[0] ?? nameOf(command)}\n(${nameOf(command)} --help lists the options)`,
+    )
     .action(async () => {
       const { args } = command
       // What stands before the name of a command below it is said to that one too.
       const flags = command.optsWithGlobals() as NounFlags
       await runNoun(cli, { args, flags, load: how.load })
     })
+  if (how.excess) command.allowExcessArguments()
   return helpExamples(command, how.examples)
 }
 

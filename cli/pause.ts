@@ -1,8 +1,10 @@
+import { decodeRanges } from '../engine/fleet/decide/ranges.ts'
 import { apiWaitMaxSeconds } from '../engine/limits.ts'
-import type { Overlay } from './answers.ts'
+import type { Flow, Overlay, PartitionRow } from './answers.ts'
 import { type ApiRequest, apiPath } from './apiClient.ts'
 import { plural } from './cells.ts'
 import { pausedText } from './flows.ts'
+import { type NamedTopic, notThere } from './notThere.ts'
 import type { Given, NounFlags } from './noun.ts'
 import { placeOf } from './place.ts'
 import { done, type Said, wouldSend } from './said.ts'
@@ -19,21 +21,48 @@ export async function pause({ api, args, flags }: Given): Promise<Said> {
   const seconds = waitOf(flags.wait)
   const path = `${apiPath('flows', flow, 'pause')}${seconds === null ? '' : `?wait=${seconds}`}`
   const request = withBody({ method: 'POST', path, moreMs: (seconds ?? 0) * 1_000 }, body)
-  if (flags.dryRun) return wouldSend(request, [flow])
+  const named = namedIn(body)
+  if (flags.dryRun) return { ...wouldSend(request, [flow], await wouldStop(api, flow, named)), ...(await notedOf()) }
   const answer = await api.ask(request)
   const { paused, held, unchanged } = answer.json as Answer
   const running = held === 0 ? 'none of it runs' : `${plural(held, 'unit')} of it still ${held === 1 ? 'runs' : 'run'}`
-  const said = `flow ${flow}: paused${unchanged ? ' already' : ''}: ${pausedText(paused)}; ${running}`
-  if (held === 0 || seconds === null) return done(answer, said, [flow])
+  const waits = held > 0 && seconds === null ? '; --wait 10 waits for that' : ''
+  const said = `flow ${flow}: paused${unchanged ? ' already' : ''}: ${pausedText(paused)}; ${running}${waits}`
+  const noted = await notedOf()
+  if (held === 0 || seconds === null) return { ...done(answer, said, [flow]), ...noted }
   const note = `after ${seconds} s ${plural(held, 'unit')} still ${held === 1 ? 'runs' : 'run'}; the pause stands\n`
-  return { ...done(answer, said, [flow]), note, code: timeOver }
+  return { ...done(answer, said, [flow]), note: `${noted.note ?? ''}${note}`, code: timeOver }
+
+  async function notedOf(): Promise<{ note?: string }> {
+    const lines = await notThere(api, flow, named)
+    return lines.length === 0 ? {} : { note: lines.map(line => `${line}; a pause of it waits for it\n`).join('') }
+  }
+}
+
+async function wouldStop(api: Given['api'], flow: string, named: readonly NamedTopic[]): Promise<string> {
+  const answer = await api.ask({ method: 'GET', path: apiPath('flows', flow, 'partitions') })
+  const { partitions } = answer.json as { partitions: readonly PartitionRow[] }
+  const isMeant = ({ topic, partition }: PartitionRow) =>
+    named.some(one => one.topic === topic && (one.ranges === null || decodeRanges(one.ranges).includes(partition)))
+  const meant = partitions.filter(row => row.worker !== null && (named.length === 0 || isMeant(row)))
+  return `${plural(meant.length, 'unit')} would stop`
+}
+
+function namedIn(body: Body): NamedTopic[] {
+  return [
+    ...(body?.topics ?? []).map(topic => ({ topic, ranges: null })),
+    ...Object.entries(body?.partitions ?? {}).map(([topic, ranges]) => ({ topic, ranges })),
+  ]
 }
 
 /** `millrace resume FLOW [--topic T] [--partitions 0-3]`: what is in error tries again at once (C-38). */
 export async function resume({ api, args, flags }: Given): Promise<Said> {
   const { flow, body } = meantBy(args, flags, 'resume')
   const request = withBody({ method: 'POST', path: apiPath('flows', flow, 'resume') }, body)
-  if (flags.dryRun) return wouldSend(request, [flow])
+  if (flags.dryRun) {
+    const { overlay } = (await api.ask({ method: 'GET', path: apiPath('flows', flow) })).json as Flow
+    return wouldSend(request, [flow], `paused now: ${pausedText(overlay.paused)}`)
+  }
   const answer = await api.ask(request)
   const { paused } = answer.json as Answer
   const left = Object.keys(paused).length === 0 ? '' : `; still paused: ${pausedText(paused)}`

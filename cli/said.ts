@@ -43,13 +43,14 @@ export function done(answer: ApiAnswer, sentence: string, names: readonly string
   return { json: answer.text, text: () => `${sentence}\n`, names }
 }
 
-/** `--dry-run` of what the API does without one: what would be sent to it. */
-export function wouldSend({ method, path, body, ifMatch }: ApiRequest, names: readonly string[]): Said {
+/** `--dry-run` of what the API does without one: what would be sent to it, and what is known of what that would do. */
+export function wouldSend({ method, path, body, ifMatch }: ApiRequest, names: readonly string[], more = ''): Said {
   const match = ifMatch === undefined ? '' : `If-Match: ${ifMatch}\n`
   const sent = body === undefined ? '' : `${JSON.stringify(body)}\n`
   return {
     json: JSON.stringify({ dryRun: true, method, path, ifMatch: ifMatch ?? null, body: body ?? null }),
-    text: () => `nothing is changed; this would be sent:\n${method} ${path}\n${match}${sent}`,
+    text: () =>
+      `nothing is changed; this would be sent:\n${method} ${path}\n${match}${sent}${more === '' ? '' : `${more}\n`}`,
     names,
   }
 }

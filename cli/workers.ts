@@ -49,9 +49,9 @@ function stateOf({ state, record, drain, released, quarantineMs, unreadable }: W
   return cell(words.join(', '))
 }
 
-/** Of what it should have: 1 is even. */
+/** A load of its share of all is even. */
 function shareOf(share: number | null): string {
-  return share === null ? '-' : share.toFixed(2)
+  return counted(share === null ? null : Math.round(share))
 }
 
 async function oneWorker(api: Given['api'], id: string): Promise<Said> {
@@ -68,7 +68,10 @@ function page(of: Worker): string {
     ['state', stateOf(of)],
     ['units', `${counted(of.units)} assigned, ${counted(of.held)} held (${cell(of.heldState)})`],
     ['generation', `${at(wanted)} wanted, ${at(applied)} applied`],
-    ['load', `${counted(of.load === null ? null : Math.round(of.load))}, share ${shareOf(of.share)}`],
+    [
+      'load',
+      `${counted(of.load === null ? null : Math.round(of.load))} bytes a second; even would be ${shareOf(of.share)}`,
+    ],
     ['last beat', of.beatAgeMs === null ? 'not known' : `${shownMs(of.beatAgeMs)} ago`],
   ]
   if (record) {

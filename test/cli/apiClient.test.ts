@@ -35,7 +35,7 @@ test('where nothing listens it says which address, and how to start a fleet', as
   assert.equal(
     err,
     'api-unreachable: nothing listens at http://127.0.0.1:1\n' +
-      '  start a fleet: millrace run -c millrace.yaml; or name the API: --api URL, or MILLRACE_API in the environment\n',
+      '  start a fleet: millrace run -c millrace.yaml; or wait: a controller that was ended is started anew within seconds; or name the API: --api URL, or MILLRACE_API in the environment\n',
   )
   assert.match((await commandLine(['status', '--api', 'http://[::1]:1'])).err, /nothing listens at http:\/\/\[::1\]:1/)
 })

@@ -53,6 +53,20 @@ test('apply changes what differs and keeps what people changed of it', async t =
   assert.deepEqual(readFlow(dataOf('/flows/views') ?? '', '').overlay.paused, new Map())
 })
 
+test('a flow that is being deleted is not said to stand: it is gone a moment later', async t => {
+  const { run, putFlow, ask } = await askedFleet(t)
+  putFlow('clicks', { deleting: true })
+  for (const line of ['apply -f -', 'apply -f - --dry-run', 'apply -f - --create-only']) {
+    const { code, out, err } = await run(line, { input: clicks })
+    assert.deepEqual([code, out], [1, 'clicks: refused\n'], line)
+    assert.match(err, /^conflict: flow clicks is being deleted\n {2}apply it again when it is gone/, line)
+  }
+  const { code, out } = await run('diff -f -', { input: clicks })
+  assert.deepEqual([code, out], [1, 'clicks: deleting\n'])
+  const put = { kind: 'mirror', spec: JSON.parse((await ask('GET', '/v1/flows/clicks')).text).spec }
+  assert.equal((await ask('PUT', '/v1/flows/clicks', { body: put })).status, 409)
+})
+
 test('a flow that means the same, with defaults written down, is not touched', async t => {
   const { run, audit } = await askedFleet(t)
   const input = clicks.replace('}\n', ', naming: identity, loopGuard: topic, requires: [] }\n')

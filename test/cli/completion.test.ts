@@ -65,7 +65,7 @@ async function offered(...words: string[]): Promise<string[]> {
 
 test('bash completes commands, flags, closed lists and names of the fleet', async () => {
   assert.deepEqual(await offered('pa'), ['partitions', 'pause'])
-  assert.deepEqual(await offered('topics', ''), ['add', 'remove', 'clicks', 'views'])
+  assert.deepEqual(await offered('topics', ''), ['add', 'remove', 'forget', 'clicks', 'views'])
   assert.deepEqual(await offered('topics', 'add', 'v'), ['views'])
   assert.deepEqual(await offered('topics', '--api', 'http://x', 'add', '--dr'), ['--dry-run'])
   assert.deepEqual(await offered('drain', ''), ['w-1'])

@@ -12,8 +12,9 @@ const changes: [line: string, says: RegExp, route: string][] = [
     /paused: clicks\.a\/3-4,7; none of it runs/,
     'POST /v1/flows/{flow}/pause',
   ],
-  ['pause clicks/clicks.b', /paused: clicks\.a\/3-4,7, clicks\.b/, 'POST /v1/flows/{flow}/pause'],
-  ['resume clicks/clicks.a/7', /resumed; .* still paused: clicks\.a\/3-4, clicks\.b/, 'POST /v1/flows/{flow}/resume'],
+  ['topics forget clicks extra', /topic extra is neither in nor out by hand/, 'PUT /v1/flows/{flow}/topics/{topic}'],
+  ['pause clicks/clicks.a/9', /paused: clicks\.a\/3-4,7,9/, 'POST /v1/flows/{flow}/pause'],
+  ['resume clicks/clicks.a/7', /resumed; .* still paused: clicks\.a\/3-4,9/, 'POST /v1/flows/{flow}/resume'],
   ['resume clicks', /resumed; what is in error tries again now$/, 'POST /v1/flows/{flow}/resume'],
   [
     'skip clicks/clicks.a/9 --offset 9',
@@ -93,6 +94,62 @@ test('--dry-run changes nothing and shows what would be sent', async t => {
   })
 })
 
+test('a dry run asks, and says what would come of it', async t => {
+  const { run } = await askedFleet(t)
+  for (const [line, says] of [
+    ['pause clicks', /1 unit would stop/],
+    ['pause clicks/clicks.a/3', /0 units would stop/],
+    ['drain w-1', /1 unit would move/],
+    ['undrain w-1', /it is not drained/],
+    ['balancing off', /balancing is on now/],
+    ['move clicks/clicks.a/0 --to w-2', /w-1 has it now/],
+    ['skip clicks/clicks.a/9 --offset 9', /now: error at offset 9/],
+  ] as const) {
+    assert.match((await run(`${line} --dry-run`)).out, says, line)
+  }
+  for (const line of [
+    'pause nope',
+    'resume nope',
+    'topics add nope a',
+    'drain nobody',
+    'move clicks/clicks.a/0 --to no',
+  ]) {
+    const { code, out } = await run(`${line} --dry-run`)
+    assert.deepEqual([code, out], [4, ''], line)
+  }
+})
+
+test('a name that the flow does not have is told, and what was asked stands', async t => {
+  const { run } = await askedFleet(t)
+  const paused = await run('pause clicks/click.a')
+  assert.equal(paused.code, 0)
+  assert.match(
+    paused.err,
+    /^flow clicks has no topic click\.a now \(did you mean clicks\.a\?\); a pause of it waits for it\n$/,
+  )
+  assert.match((await run('pause clicks/clicks.a/77')).err, /^clicks\.a has partitions 0 to 9 now;/)
+  assert.match((await run('topics clicks')).out, /clicks\.a .* paused 77\n(.*\n)*|click\.a .* paused\n/)
+  const removed = await run('topics remove clicks nope')
+  assert.match(removed.err, /no topic nope now; millrace topics forget clicks nope takes this back/)
+  assert.match((await run('topics clicks')).out, /^nope .* out$/m)
+  await run('topics forget clicks nope')
+  assert.doesNotMatch((await run('topics clicks')).out, /nope/)
+})
+
+test('a skip of what is not in error is said to wait, and a move names its flag', async t => {
+  const { run } = await askedFleet(t)
+  const skipped = await run('skip clicks/clicks.a/1 --offset 5')
+  assert.match(
+    skipped.out,
+    /is not known to be in error: it passes over 1 record from offset 5 if it comes to fail there/,
+  )
+  const moved = await run('move clicks/clicks.a/0 --to nobody')
+  assert.deepEqual([moved.code, moved.out], [2, ''])
+  assert.match(moved.err, /^config-invalid: --to: found 'nobody', expected .*\n {2}millrace workers lists them/)
+  assert.match((await run('move clicks/clicks.a/0 w-2')).err, /did you mean --to w-2\?/)
+  assert.match((await run('skip clicks/clicks.a')).err, /as in: millrace skip/)
+})
+
 test('an odd name is one part of a path', async t => {
   const { run, dataOf } = await askedFleet(t)
   assert.equal((await run('topics add clicks __proto__')).code, 0)
@@ -167,7 +224,7 @@ test('offsets that could not be set are named, and some of them are a result of 
   assert.equal(code, 10)
   assert.match(out, /p +1 +1 +0 +kafka-not-authorized: no right to the group/)
   assert.match(err, /1 partition of 2 could not be set/)
-  assert.match((await other.run('plan')).out, /^nothing to do\nwhy: steady\n/)
+  assert.match((await other.run('plan')).out, /^nothing to do\nwhy: steady: loads are even enough\n/)
 })
 
 test('a worker that another may not replace keeps its units, and that is said', async t => {
