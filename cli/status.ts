@@ -17,6 +17,8 @@ type Status = Frame & {
   workers: { there: number; drained: number }
   flows: readonly FlowSummary[]
   unreadable: readonly Unreadable[]
+  /** Absent in an answer of an older version. */
+  wishesUnreadable?: Fault | null
 }
 
 /** `millrace status` (C-102). */
@@ -44,6 +46,8 @@ function head(found: Status, url: string): string {
       ['workers', `${plural(found.workers.there, 'worker')}${drained}`],
       ['balancing', found.auto ? 'on' : 'off: units are moved only where they must be'],
     )
+    const { wishesUnreadable: unread } = found
+    if (unread) rows.push(['wishes', cell(`the last good ones stand: ${unread.code}: ${unread.message}`)])
   } else rows.push(['workers', 'one process runs everything'])
   if (!found.keepsChanges) rows.push(['changes', 'are forgotten when the process ends: it has no store'])
   return pageOf(rows)

@@ -78,7 +78,7 @@ export const balancingRoutes: readonly Route[] = [
     async handle(ask) {
       notAlone(ask, 'there is no plan')
       const { give, withdraw, unplaced, why, more, loads, weights } = knownOf(ask).plan()
-      const { auto } = (await ask.seen.wishes()).doc
+      const { auto } = (await ask.seen.standingWishes()).doc
       const weightOf = (unit: string) => weights?.get(unit) ?? null
       return {
         status: 200,

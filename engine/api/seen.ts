@@ -20,6 +20,8 @@ export type Seen = {
   flows(): Promise<ReadonlyMap<string, Found<FlowDoc>>>
   /** `tag` null: it is not there, and `noWishes` stands. */
   wishes(): Promise<{ tag: string | null; doc: WishesDoc }>
+  /** To be shown: of those that cannot be read the last good ones stand (COORDINATION §10). */
+  standingWishes(): Promise<{ doc: WishesDoc; fault: Fault | null }>
   workers(): Promise<ReadonlyMap<string, Found<WorkerDoc>>>
   /** With the units of its chunks. */
   helds(): Promise<ReadonlyMap<string, Found<HeldDoc>>>
@@ -37,6 +39,7 @@ type Remembered<T> = { value: T; atMs: number }
 export function startViews(how: { coordinator(): Coordinator; clock: Clock }): Views {
   const nodes = new Map<string, Remembered<Node | null>>()
   const lists = new Map<string, Remembered<string[]>>()
+  const good = { wishes: noWishes }
 
   async function either<T>(
     memory: Map<string, Remembered<T>>,
@@ -74,12 +77,12 @@ export function startViews(how: { coordinator(): Coordinator; clock: Clock }): V
       forget(path, names)
       return names
     }
-    return seenOf({ read, children, asOfMs: () => asOfMs })
+    return seenOf({ read, children, asOfMs: () => asOfMs }, good)
   }
   return { begin }
 }
 
-function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>): Seen {
+function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>, good: { wishes: WishesDoc }): Seen {
   async function all<T>(parent: string, read: (text: string, path: string) => Promise<T | null> | T) {
     const found = await Promise.all(
       (await of.children(parent)).map(async (name): Promise<[string, Found<T>] | null> => {
@@ -90,27 +93,42 @@ function seenOf(of: Pick<Seen, 'read' | 'children' | 'asOfMs'>): Seen {
           const doc = await read(node.data, path)
           return doc === null ? null : [name, { tag: node.tag, doc }]
         } catch (error) {
-          if (!(error instanceof MillraceError) || !error.code.startsWith('state-')) throw error
-          return [name, { tag: node.tag, fault: faultOf(error, error.code) }]
+          return [name, { tag: node.tag, fault: unreadable(error) }]
         }
       }),
     )
     return new Map(found.filter(one => one !== null))
   }
+  async function wishes(): Promise<{ tag: string | null; doc: WishesDoc }> {
+    const node = await of.read(paths.wishes)
+    const doc = node ? readWishes(node.data, paths.wishes) : noWishes
+    good.wishes = doc
+    return { tag: node?.tag ?? null, doc }
+  }
   return {
     ...of,
+    wishes,
+    async standingWishes() {
+      try {
+        return { doc: (await wishes()).doc, fault: null }
+      } catch (error) {
+        return { doc: good.wishes, fault: unreadable(error) }
+      }
+    },
     async flow(name) {
       const node = await of.read(paths.flow(name))
       return node && { tag: node.tag, doc: readFlow(node.data, paths.flow(name)) }
     },
     flows: () => all(paths.flows, readFlow),
-    async wishes() {
-      const node = await of.read(paths.wishes)
-      return node ? { tag: node.tag, doc: readWishes(node.data, paths.wishes) } : { tag: null, doc: noWishes }
-    },
     workers: () => all(paths.workers, readWorker),
     helds: () => all(paths.helds, (text, path) => wholeOf(of, path, { text, parse: readHeld })),
   }
+}
+
+/** What is wrong with a document; anything else is thrown. */
+function unreadable(error: unknown): Fault {
+  if (!(error instanceof MillraceError) || !error.code.startsWith('state-')) throw error
+  return faultOf(error, error.code)
 }
 
 type Head = { epoch: number; generation: number; chunks: number; units: Units }

@@ -21,6 +21,7 @@ export const statusRoutes: readonly Route[] = [
         auto: z.boolean(),
         workers: z.strictObject({ there: z.int(), drained: z.int() }),
         flows: z.array(z.strictObject(summaryShape)),
+        wishesUnreadable: fault.nullable().describe('why the wishes cannot be read: the last good ones stand'),
         unreadable: z.array(z.strictObject({ flow: z.string(), fault })),
       }),
     },
@@ -29,7 +30,7 @@ export const statusRoutes: readonly Route[] = [
 ]
 
 async function getStatus({ parts, seen }: Ask) {
-  const [flows, workers, wishes] = await Promise.all([seen.flows(), seen.workers(), seen.wishes()])
+  const [flows, workers, wishes] = await Promise.all([seen.flows(), seen.workers(), seen.standingWishes()])
   const known = parts.known()
   const { phase, trouble } = parts.coordinator().state()
   const there = new Set([...workers.keys(), ...(known?.workers().keys() ?? [])])
@@ -45,6 +46,7 @@ async function getStatus({ parts, seen }: Ask) {
       auto: wishes.doc.auto,
       workers: { there: there.size, drained: [...there].filter(id => wishes.doc.drains.has(id)).length },
       flows: [...flows].flatMap(([flow, of]) => ('doc' in of ? [summaryOf(flow, of, parts)] : [])),
+      wishesUnreadable: wishes.fault,
       unreadable: [...flows].flatMap(([flow, of]) => ('fault' in of ? [{ flow, fault: of.fault }] : [])),
     },
   }

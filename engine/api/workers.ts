@@ -109,7 +109,7 @@ export const workerRoutes: readonly Route[] = [
 
 /** In one process there are none in the documents: those that are known are all. */
 async function viewsOf({ parts, seen }: Ask): Promise<ReadonlyMap<string, Record<string, unknown>>> {
-  const [docs, helds, wishes] = await Promise.all([seen.workers(), seen.helds(), seen.wishes()])
+  const [docs, helds, wishes] = await Promise.all([seen.workers(), seen.helds(), seen.standingWishes()])
   const known = parts.known()?.workers() ?? new Map<string, KnownWorker>()
   const nowMs = parts.clock.nowMs()
   const ids = [...new Set([...docs.keys(), ...known.keys()])].sort()

@@ -76,6 +76,21 @@ test('balancing is a level with a tag, also before anybody wished anything', asy
   assert.equal(wishes(api).auto, false)
 })
 
+test('wishes that cannot be read hide nothing else: the last good ones are shown, and none is written over them', async t => {
+  const api = await served(t)
+  await api.ask('PUT', '/v1/balancing', { body: { auto: false } })
+  assert.equal((await api.ask('GET', '/v1/status')).json['auto'], false)
+  const path = '/wishes'
+  const rubbish = '{"v":2}'
+  api.put(path, rubbish)
+  const { status, json } = await api.ask('GET', '/v1/status')
+  const { code } = json['wishesUnreadable'] as { code: string }
+  assert.deepEqual([status, json['auto'], code], [200, false, 'state-version'])
+  assert.equal((await api.ask('GET', '/v1/workers')).status, 200)
+  assert.equal((await api.ask('PUT', '/v1/balancing', { body: { auto: true } })).json['code'], 'state-version')
+  assert.equal(api.dataOf(path), rubbish)
+})
+
 test('a plan tells whether balancing is off or only not due now', async t => {
   const known = { ...knownOf(), plan: () => ({ ...knownOf().plan(), give: [], why: 'off' as const }) }
   const api = await served(t, { known: () => known })
