@@ -8,6 +8,7 @@ import { type Jars, jarsOf } from './jars.ts'
 import { jvmFiles } from './jvmFiles.ts'
 import { zookeeperMemoryMb, zookeeperReadyMs } from './limits.ts'
 import type { Part, RigContext, Running, Words } from './part.ts'
+import { type FaultProxy, proxy } from './proxy.ts'
 import { runningGroup, runningProcess, untilReady } from './running.ts'
 import { findTool, type Tool } from './tools.ts'
 import { zookeeperJars } from './versions.ts'
@@ -20,11 +21,13 @@ export type ZookeeperOptions = {
   members?: 1 | 3
   /** Default: ZooKeeper's own, 20 ticks: 10 s with one member, 20 s with three. */
   maxSessionTimeoutMs?: number
+  /** A fault proxy on each line from one member to another, for `cutOff`; three members only. */
+  linked?: boolean
   /** Serves nobody who has not logged in by SASL (DIGEST-MD5); `address.user` may. */
   demandSasl?: boolean
 }
 
-type Plan = { members: 1 | 3; maxSessionTimeoutMs: number | null; demandSasl: boolean }
+type Plan = { members: 1 | 3; maxSessionTimeoutMs: number | null; demandSasl: boolean; linked: boolean }
 
 export type ZookeeperAddress = {
   /** `host:port,…` over all members. */
@@ -40,6 +43,8 @@ export interface Zookeeper extends Running<ZookeeperAddress> {
   readonly members: Running<MemberAddress>[]
   /** A connect string with a root of its own, new at each call: `127.0.0.1:20001/millrace-<name>-<random>`. The node is not made. */
   chroot(name: string): string
+  /** This member neither hears the others nor is heard by them, and serves its clients; with `linked`. Null: no more. */
+  cutOff(id: number | null): Promise<void>
 }
 
 const saslUser = { name: 'millrace', password: 'millrace-secret' }
@@ -62,6 +67,7 @@ function planOf(options: ZookeeperOptions): Plan {
     members: options.members ?? 1,
     maxSessionTimeoutMs: options.maxSessionTimeoutMs ?? null,
     demandSasl: options.demandSasl ?? false,
+    linked: options.linked ?? false,
   }
 }
 
@@ -73,6 +79,7 @@ function readZookeeperWords(words: Words): ZookeeperOptions {
     throw new RigError('rig-usage', `zookeeper: ${words.count} members wanted, 1 or 3 are possible`)
   for (const flag of words.flags) {
     if (flag === 'demandSasl') options.demandSasl = true
+    else if (flag === 'linked') options.linked = true
     else throw unknown(flag)
   }
   for (const [name, value] of Object.entries(words.values)) {
@@ -83,7 +90,10 @@ function readZookeeperWords(words: Words): ZookeeperOptions {
 }
 
 function unknown(word: string): RigError {
-  return new RigError('rig-usage', `zookeeper: unknown option ${word}; known: demandSasl, maxSessionTimeoutMs=<n>`)
+  return new RigError(
+    'rig-usage',
+    `zookeeper: unknown option ${word}; known: demandSasl, linked, maxSessionTimeoutMs=<n>`,
+  )
 }
 
 async function startEnsemble(plan: Plan, ctx: RigContext): Promise<Zookeeper> {
@@ -95,11 +105,43 @@ async function startEnsemble(plan: Plan, ctx: RigContext): Promise<Zookeeper> {
   }
   ctx.progress('starting')
   const up = new Set<number>()
-  const members = await allOrNone(ctx, ensemble, (ports, own) => startMember(plan, jars, ensemble, ports, up, own))
+  const links = plan.linked ? await openLinks(ensemble, ctx) : []
+  const members = await allOrNone(ctx, ensemble, (ports, own) =>
+    startMember(plan, jars, asSeenBy(ports, ensemble, links), ports, up, own),
+  )
   const bootstrap = ensemble.map(({ client }) => `127.0.0.1:${client}`).join(',')
   const address = { bootstrap, user: plan.demandSasl ? saslUser : null }
   const chroot = (name: string) => `${bootstrap}/millrace-${name}-${randomBytes(6).toString('hex')}`
-  return Object.assign(runningGroup(ctx.name, address, members), { members, chroot })
+  const cutOff = async (id: number | null) => {
+    const hole = { blackHole: true }
+    const set = ({ from, to, proxies }: Link) =>
+      proxies.map(line => (from === id || to === id ? line.set(hole, hole) : line.heal()))
+    await Promise.all(links.flatMap(set))
+  }
+  return Object.assign(runningGroup(ctx.name, address, members), { members, chroot, cutOff })
+}
+
+/** The line by which one member reaches another, for peers and for elections. */
+type Link = { from: number; to: number; seen: MemberPorts; proxies: FaultProxy[] }
+
+async function openLinks(ensemble: MemberPorts[], ctx: RigContext): Promise<Link[]> {
+  const links: Link[] = []
+  for (const { id: from } of ensemble) {
+    for (const to of ensemble) {
+      if (to.id === from) continue
+      const open = (port: number) => proxy({ host: '127.0.0.1', port }, { ports: ctx.ports })
+      const [peer, election] = [await open(to.peer), await open(to.election)]
+      ctx.atEnd(async () => void (await Promise.all([peer.stop(), election.stop()])))
+      const seen = { ...to, peer: peer.address.port, election: election.address.port }
+      links.push({ from, to: to.id, seen, proxies: [peer, election] })
+    }
+  }
+  return links
+}
+
+/** The ensemble as one member knows it: itself, and the others by its lines to them. */
+function asSeenBy({ id }: MemberPorts, ensemble: MemberPorts[], links: Link[]): MemberPorts[] {
+  return ensemble.map(other => links.find(({ from, to }) => from === id && to === other.id)?.seen ?? other)
 }
 
 /** `up` holds the members whose process runs: whether this one can be asked to serve depends on the others. */

@@ -10,7 +10,10 @@ export type FleetWords = {
   /** By what the brokers call themselves, `host:port`, where they are reached (KAFKA-CLIENT W-20). */
   addresses?: Record<string, string>
   zookeeper: string
+  /** Clusters beside the two, by name their brokers. */
+  others?: Record<string, string>
   sessionMs?: number
+  startTimeoutSeconds?: number
   auth?: Record<string, string>
   worker?: Record<string, unknown>
   api?: Record<string, unknown>
@@ -27,11 +30,19 @@ export function fleetFile(t: Pick<TestContext, 'after'>, words: FleetWords, flow
   const folder = mkdtempSync(join(tmpdir(), 'millrace-fleet-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'millrace.yaml')
-  const { zookeeper, sessionMs, auth, worker, store, addresses } = words
+  const { zookeeper, sessionMs, startTimeoutSeconds, auth, worker, store, addresses } = words
   const cluster = (brokers: string) => ({ brokers: brokers.split(','), ...(addresses ? { addresses } : {}) })
   const rest = {
-    clusters: { east: cluster(words.east), west: cluster(words.west) },
-    coordination: { zookeeper, ...(sessionMs === undefined ? {} : { sessionMs }), ...(auth ? { auth } : {}) },
+    clusters: {
+      ...{ east: cluster(words.east), west: cluster(words.west) },
+      ...Object.fromEntries(Object.entries(words.others ?? {}).map(([name, brokers]) => [name, cluster(brokers)])),
+    },
+    coordination: {
+      zookeeper,
+      ...(sessionMs === undefined ? {} : { sessionMs }),
+      ...(startTimeoutSeconds === undefined ? {} : { startTimeoutSeconds }),
+      ...(auth ? { auth } : {}),
+    },
     api: { listen: '127.0.0.1:0', ...words.api },
     ...(worker ? { worker } : {}),
     ...(store ? { store } : {}),
