@@ -263,6 +263,9 @@ export const statsMs = 10_000
 /** A document with units that is larger is written in chunks (C-32). */
 export const documentBytesMax = 512 * 1024
 export const chunkBytesMax = 256 * 1024
+/** Chunks that a head may speak of, and numbers that the ranges of a document or a body may mean: few bytes can say many. */
+export const documentChunksMax = 1_000
+export const rangeNumbersMax = 1_000_000
 /** Errors of units that a worker reports at once (C-30). */
 export const heldErrorsMax = 50
 /** Of a document that cannot be read, in a message. */

@@ -48,7 +48,8 @@ export function pausedWithout(before: Paused, meant: Meant): Paused {
         'resume all of it, then pause the partitions that are to stay',
       )
     }
-    const left = of.filter(n => !numbers.includes(n))
+    const resumed = new Set(numbers)
+    const left = of.filter(n => !resumed.has(n))
     if (left.length > 0) after.set(topic, left)
     else after.delete(topic)
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { decodeRanges } from '../fleet/decide/ranges.ts'
-import { bodyFaultsMax } from '../limits.ts'
+import { bodyFaultsMax, rangeNumbersMax } from '../limits.ts'
 
 /** The words of bodies, queries and answers that several routes share. */
 
@@ -36,9 +36,15 @@ export function byName<T>(
     })
     .transform((given, payload) => {
       const found = new Map<string, T>()
+      let numbers = 0
       for (const [name, inner] of Object.entries(given)) {
         if (!of.name.test(name)) say(payload, of.expected, [name])
         const result = value.safeParse(inner)
+        if (Array.isArray(result.data)) numbers += result.data.length
+        if (numbers > rangeNumbersMax) {
+          say(payload, `at most ${rangeNumbersMax} partitions in all`)
+          break
+        }
         if (result.success) found.set(name, result.data)
         else
           for (const issue of result.error.issues)

@@ -228,3 +228,13 @@ test('brokers that do not answer keep nobody waiting: a partition is told withou
   const offsets = await late('/v1/flows/clicks/offsets')
   assert.deepEqual([offsets.status, offsets.json['code']], [503, 'kafka-unreachable'])
 })
+
+test('a pause of more partitions than there is memory for is refused, in one topic or in many', async t => {
+  const api = await served(t)
+  api.putFlow('clicks')
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`t${n}`, '0-99999']))
+  for (const partitions of [{ a: '0-2147483647' }, many]) {
+    const { status, json } = await api.ask('POST', '/v1/flows/clicks/pause', { body: { partitions } })
+    assert.deepEqual([status, json['code']], [422, 'config-invalid'], JSON.stringify(json))
+  }
+})

@@ -31,3 +31,18 @@ test('a flow that is made and deleted again and again leaves nothing that watche
     [true, true, true],
   )
 })
+
+test('an edit of the file that cannot be written is told, and the leader goes on with what ran before', async () => {
+  const fleet = fleetOf()
+  fleet.declare('f', { a: 1 })
+  const leader = fleet.controller('c1')
+  await fleet.clock.until(() => fleet.text(paths.flow('f')) !== null, 10_000)
+  fleet.declare('f', { a: 0.5 })
+  leader.edited()
+  await fleet.clock.advance(2_000)
+  assert.deepEqual([leader.end.error, leader.leads(), fleet.flowDoc('f').spec], [null, true, { a: 1 }])
+  assert.deepEqual(
+    leader.events.map(([flow, { code }]) => [flow, code]),
+    [['f', 'config-invalid']],
+  )
+})

@@ -23,3 +23,13 @@ export function canonical(value: Json): string {
   const sorted = pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return `{${sorted.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(',')}}`
 }
+
+/** What has a number that cannot be written is the same as nothing. */
+export function sameJson(a: Json, b: Json): boolean {
+  try {
+    return canonical(a) === canonical(b)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}

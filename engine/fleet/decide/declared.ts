@@ -1,6 +1,6 @@
 import type { Overlay } from '../../flow/overlay.ts'
 import { partOf } from '../../flow/unitName.ts'
-import { canonical, type Json } from './canonical.ts'
+import { type Json, sameJson } from './canonical.ts'
 import { type FlowDoc, type FlowOverlay, noFlowOverlay } from './documents/flow.ts'
 
 /** A flow of the leader's file (C-67). */
@@ -51,9 +51,9 @@ function broughtIn({ kind, spec, overlay }: DeclaredFlow, before: FlowDoc | null
   const rest = new Map([...(before?.rest ?? []), [mark, new Map([['said', saidJson]])]])
   const changedBy = { atMs, by: 'config' }
   if (before === null) return { kind, origin: 'config', changedBy, spec, overlay: said, deleting: false, rest }
-  const isNew = canonical(markOf(before).get('said') ?? null) !== canonical(saidJson)
+  const isNew = !sameJson(markOf(before).get('said') ?? null, saidJson)
   const left = leftWith(before)
-  const isSame = before.kind === kind && canonical(before.spec) === canonical(spec)
+  const isSame = before.kind === kind && sameJson(before.spec, spec)
   if (isSame && !isNew && left === null) return null
   const paused = isNew ? said.paused : left === null ? before.overlay.paused : pausedFrom(left)
   const skips = isNew ? new Map([...before.overlay.skips, ...said.skips]) : before.overlay.skips

@@ -1,4 +1,5 @@
 import { MillraceError } from '../../errors.ts'
+import { rangeNumbersMax } from '../../limits.ts'
 
 /** Units are numbered from 0 to 2³¹ − 1 (C-1). */
 const numberMax = 2 ** 31 - 1
@@ -17,8 +18,11 @@ export function encodeRanges(numbers: Iterable<number>): string {
   return parts.join(',')
 }
 
-/** Strict: what `encodeRanges` would not write is `state-corrupt`, with the text and the position. */
-export function decodeRanges(text: string): number[] {
+/**
+ * Strict: what `encodeRanges` would not write is `state-corrupt`, with the text and the position; so is what means more
+ * than `most` numbers: a dozen bytes would take all memory.
+ */
+export function decodeRanges(text: string, most = rangeNumbersMax): number[] {
   const numbers: number[] = []
   let at = 0
   for (const part of text === '' ? [] : text.split(',')) {
@@ -30,6 +34,10 @@ export function decodeRanges(text: string): number[] {
     const ascends = first > before + 1 && (isRun ? last > first : true)
     if (!match || last > numberMax || !ascends) {
       throw new MillraceError('state-corrupt', `'${text}' is no list of ranges: '${part}' at position ${at + 1}`)
+    }
+    if (numbers.length + last - first >= most) {
+      const room = `more than ${rangeNumbersMax} numbers in one document`
+      throw new MillraceError('state-corrupt', `${room}: '${part}' at position ${at + 1} of a list of ranges`)
     }
     for (let n = first; n <= last; n++) numbers.push(n)
     at += part.length + 1

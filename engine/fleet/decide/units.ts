@@ -1,4 +1,5 @@
 import { MillraceError } from '../../errors.ts'
+import { rangeNumbersMax } from '../../limits.ts'
 import { canonical, type Json } from './canonical.ts'
 import { decodeRanges, encodeRanges } from './ranges.ts'
 
@@ -44,15 +45,25 @@ export function unitsJson(units: Units): Map<string, Map<string, string>> {
 /** Throws `state-corrupt` naming the place. */
 export function unitsFrom(json: unknown, where: string): Units {
   const units = new Map<string, Map<string, number[]>>()
+  let room = rangeNumbersMax
   for (const [flow, parts] of entriesOf(json, where)) {
     const of = new Map<string, number[]>()
+    if (!isName(flow)) throw corrupt(`${where}: ${JSON.stringify(flow)} is no flow`)
     for (const [part, text] of entriesOf(parts, `${where}.${flow}`)) {
+      if (!isName(part)) throw corrupt(`${where}.${flow}: ${JSON.stringify(part)} is no part of a unit`)
       if (typeof text !== 'string') throw corrupt(`${where}.${flow}.${part} is no list of ranges`)
-      of.set(part, decodeRanges(text))
+      const numbers = decodeRanges(text, room)
+      room -= numbers.length
+      of.set(part, numbers)
     }
     units.set(flow, of)
   }
   return units
+}
+
+/** Of which the name of a unit can be made, and found in it again (C-1). */
+function isName(text: string): boolean {
+  return text !== '' && !text.includes('/')
 }
 
 function entriesOf(json: unknown, where: string): [string, unknown][] {

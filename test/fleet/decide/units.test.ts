@@ -29,6 +29,24 @@ test('what is no document is refused with its place', () => {
   assert.throws(() => canonical(1.5), RangeError)
 })
 
+test('a few bytes that mean more units than there is memory for are refused, in one part or in many', () => {
+  for (const text of ['0-2147483647', '0-999999,1000001'])
+    assert.throws(() => unitsFrom({ f: { t: text } }, 'flows'), { code: 'state-corrupt', message: /1000000 numbers/ })
+  const parts = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`t${n}`, '0-99999']))
+  assert.throws(() => unitsFrom({ f: parts }, 'flows'), { code: 'state-corrupt', message: /1000000 numbers/ })
+  assert.equal(
+    unitsFrom({ f: { t: '0-999999' } }, 'flows')
+      .get('f')
+      ?.get('t')?.length,
+    1_000_000,
+  )
+})
+
+test('what no unit can be named by is no flow and no part', () => {
+  for (const flows of [{ 'f/g': { t: '0' } }, { '': { t: '0' } }, { f: { 'a/b': '0' } }, { f: { '': '0' } }])
+    assert.throws(() => unitsFrom(flows, 'flows'), { code: 'state-corrupt', message: /^flows/ })
+})
+
 test('COORDINATION 3: twenty thousand topics of sixty characters make chunks within the limit that hold every unit once', () => {
   const names = Array.from({ length: 20_000 }, (_, n) => `flow/${String(n).padStart(60, 't')}/0`)
   const chunks = chunkUnits(unitsOf(names), 262_144 - 64)

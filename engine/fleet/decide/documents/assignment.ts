@@ -1,5 +1,6 @@
 import { canonical, type Json } from '../canonical.ts'
 import { type Units, unitsFrom, unitsJson } from '../units.ts'
+import { chunkCount } from './chunks.ts'
 import { documentFields, type Fields } from './fields.ts'
 
 /** `/assignments/<id>`: what a worker is to run. With `chunks` above 0 its units stand in the chunks (C-32). */
@@ -17,7 +18,7 @@ export function readAssignment(text: string, path: string): AssignmentDoc {
   return {
     epoch: fields.positive('epoch'),
     generation: fields.whole('generation'),
-    chunks: fields.whole('chunks'),
+    chunks: chunkCount(fields),
     units: unitsFrom(fields.json('flows'), `${path}: flows`),
     specs: fields.has('specs') ? specsOf(fields.inner('specs')) : new Map(),
   }

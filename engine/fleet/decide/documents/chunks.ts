@@ -1,7 +1,7 @@
-import { chunkBytesMax, documentBytesMax } from '../../../limits.ts'
+import { chunkBytesMax, documentBytesMax, documentChunksMax } from '../../../limits.ts'
 import { canonical } from '../canonical.ts'
 import { chunkUnits, type Units, unitsFrom, unitsJson } from '../units.ts'
-import { documentFields } from './fields.ts'
+import { documentFields, type Fields } from './fields.ts'
 
 /** `{"flows":…,"v":1}` around the units of a chunk. */
 const chunkFrameBytes = 32
@@ -19,6 +19,13 @@ export function cutDocument(
   if (whole.length * 3 <= documentBytesMax || bytesOf(whole) <= documentBytesMax) return { head: whole, chunks: [] }
   const chunks = chunkUnits(units, chunkBytesMax - chunkFrameBytes).map(piece => chunkText(piece))
   return { head: write(new Map(), chunks.length), chunks }
+}
+
+/** How many chunks a head speaks of: each of them is read. */
+export function chunkCount(fields: Fields): number {
+  const count = fields.whole('chunks')
+  if (count > documentChunksMax) throw fields.corrupt('chunks', `at most ${documentChunksMax}`)
+  return count
 }
 
 export function chunkText(units: Units): string {

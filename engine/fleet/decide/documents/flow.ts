@@ -1,4 +1,5 @@
 import type { Overlay } from '../../../flow/overlay.ts'
+import { rangeNumbersMax } from '../../../limits.ts'
 import { canonical, type Json } from '../canonical.ts'
 import { decodeRanges, encodeRanges } from '../ranges.ts'
 import { type ChangedBy, changedByOf } from './changedBy.ts'
@@ -58,12 +59,15 @@ function readPaused(fields: Fields): FlowOverlay['paused'] {
     fields.oneOf('*', ['*'])
     return '*'
   }
-  return new Map(
-    fields.names().map(topic => {
-      const text = fields.text(topic)
-      return [topic, text === '*' ? '*' : decodeRanges(text)]
-    }),
-  )
+  let room = rangeNumbersMax
+  const paused = new Map<string, '*' | readonly number[]>()
+  for (const topic of fields.names()) {
+    const text = fields.text(topic)
+    const of = text === '*' ? text : decodeRanges(text, room)
+    if (of !== '*') room -= of.length
+    paused.set(topic, of)
+  }
+  return paused
 }
 
 function readSkips(fields: Fields): FlowOverlay['skips'] {
@@ -74,7 +78,8 @@ function readSkips(fields: Fields): FlowOverlay['skips'] {
     for (const name of parts.names()) {
       const json = parts.json(name)
       const [offset, records, more] = Array.isArray(json) ? json : []
-      const isOffset = typeof offset === 'number' ? offset >= 0 : /^\d{1,19}$/.test(String(offset))
+      const isOffset =
+        typeof offset === 'number' ? Number.isSafeInteger(offset) && offset >= 0 : /^\d{1,19}$/.test(String(offset))
       const isCount = typeof records === 'number' && Number.isSafeInteger(records) && records > 0
       if (!isOffset || !isCount || more !== undefined || !/^(0|[1-9]\d{0,9})$/.test(name))
         throw parts.corrupt(name, 'a partition with [offset, records]')

@@ -2,6 +2,7 @@ import { type FaultCode, faultCodes } from '../../../errors.ts'
 import { heldErrorsMax } from '../../../limits.ts'
 import { canonical, type Json } from '../canonical.ts'
 import { type Units, unitsFrom, unitsJson } from '../units.ts'
+import { chunkCount } from './chunks.ts'
 import { documentFields, type Fields } from './fields.ts'
 
 /** Why a unit does not run. `offset`: decimal, where there is one. */
@@ -27,7 +28,7 @@ export function readHeld(text: string, path: string): HeldDoc {
     atMs: fields.whole('atMs'),
     epoch: fields.whole('epoch'),
     generation: fields.whole('generation'),
-    chunks: fields.whole('chunks'),
+    chunks: chunkCount(fields),
     units: unitsFrom(fields.json('flows'), `${path}: flows`),
     state: fields.oneOf('state', ['running', 'fenced', 'stopping', 'left']),
     // One with a name in place of a unit is of a credential (C-37).

@@ -118,6 +118,20 @@ test('what cannot be read is told with its path, its place, what was found and w
   assert.throws(() => readWorker(newer, path), { code: 'state-version', message: /^\/there: version 2, .* up to 1$/ })
 })
 
+test('a flow or a head that a few bytes make endless, or that has half an offset, is corrupt', () => {
+  const flow = (overlay: string) =>
+    `{"changedBy":{"atMs":1,"by":"me"},"kind":"k","origin":"api","overlay":${overlay},"spec":{},"v":1}`
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`t${n}`, '0-99999'])))
+  for (const overlay of [
+    '{"paused":{"t":"0-2147483647"},"skips":{},"topics":{}}',
+    `{"paused":${many},"skips":{},"topics":{}}`,
+    '{"paused":{},"skips":{"t":{"0":[1.5,3]}},"topics":{}}',
+  ])
+    assert.throws(() => readFlow(flow(overlay), path), { code: 'state-corrupt' }, overlay)
+  const head = '{"chunks":9007199254740991,"epoch":7,"flows":{},"generation":42,"v":1}'
+  assert.throws(() => readAssignment(head, path), { code: 'state-corrupt', message: /chunks: at most 1000 expected/ })
+})
+
 test('of many errors so many are reported as a document may have', () => {
   const errors = Array.from({ length: 60 }, (_, n) => ({
     unit: `f/t/${n}`,
