@@ -16,6 +16,7 @@ import { tellCoordination } from '../../engine/wiring/tellCoordination.ts'
 import { version } from '../../engine/wiring/version.ts'
 import { readTaskEnv } from '../config.ts'
 import { readyOf } from './ready.ts'
+import { tellLeader } from './tellLeader.ts'
 
 /** A controller (COORDINATION): one leads, and any of them answers. */
 await runTask(
@@ -86,11 +87,14 @@ await runTask(
       },
       reported: events.reported,
     })
+    const leading = () => controller?.state().leading ?? null
+    const quiet = tellLeader({ id, leading, seen: leader.now }, task)
     const silent = tellCoordination(() => controller?.state().trouble ?? null, task)
     try {
       await startInTime(controller.done, controller.state, { clock, withinMs: coordination.startTimeoutMs })
     } finally {
       silent()
+      quiet()
       leader.close()
       await api.close()
     }
