@@ -1,10 +1,10 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
 import type { Fault } from '../errors.ts'
+import { atMost } from '../flow/atMost.ts'
 import type { AnyKind, FlowWorker } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import { every } from '../flow/every.ts'
-import { pause } from '../flow/pause.ts'
 import { leaveMs, unitAbortMs, unitLookMs, unitStopsMax } from '../limits.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { OpenCoordinator } from '../ports/coordinator.ts'
@@ -245,7 +245,7 @@ async function leave({ how, state, flows, membership }: All): Promise<boolean> {
 
 async function farewell({ how, state, flows }: All): Promise<void> {
   flows.fence()
-  await Promise.race([flows.quiet(), pause(how.clock, unitAbortMs, how.abort)])
+  await atMost(flows.quiet(), unitAbortMs, how.clock)
   await sayLeft(how.clock, state)
 }
 
@@ -254,9 +254,7 @@ async function sayLeft(clock: Clock, state: State): Promise<void> {
   const { joined } = state
   if (joined === null) return
   joined.held.report()
-  const enough = new AbortController()
-  await Promise.race([joined.held.written(), pause(clock, leaveMs, enough.signal)])
-  enough.abort()
+  await atMost(joined.held.written(), leaveMs, clock)
 }
 
 /** Why a unit does not run changes without any event; since when it does not is no news, and is not the same to the ms. */

@@ -1,6 +1,7 @@
 import type { Codec } from '../batch/codec.ts'
 import type { Crc } from '../batch/crc.ts'
 import { type Fault, faultOf, MillraceError } from '../errors.ts'
+import { atMost } from '../flow/atMost.ts'
 import type { AnyKind, FlowWorker, Measured } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
@@ -285,11 +286,4 @@ function oncePerTurn(act: () => void): () => void {
       act()
     })
   }
-}
-
-/** Null: it took longer. */
-async function atMost<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const cancel = clock.after(ms, () => resolve(null))
-  return await Promise.race([work, promise]).finally(cancel)
 }
