@@ -8,6 +8,8 @@ import { root } from './tidy/tree.ts'
 
 /** `node test/run.ts quick|live [filter…]`: the tests whose path contains one of the filters. The exit code is node's. */
 const live = 'test/live/**/*.test.ts'
+/** Without real parts, and yet too slow for the quick suite: documents of tens of thousands of units. */
+const slow = 'test/**/*.slow.test.ts'
 /** One test may take so long. */
 const testMsMax = { quick: 60_000, live: 300_000 }
 /** A file that does not end, a forgotten handle say, would hold the run for ever: then node is told to stop, and names it. */
@@ -20,15 +22,16 @@ const nothingThereCode = 4
 const timeOverCode = 13
 
 function filesOf(mode: 'quick' | 'live', filters: string[]): string[] {
-  const all = globSync(mode === 'live' ? live : 'test/**/*.test.ts', {
+  const all = globSync(mode === 'live' ? [live, slow] : 'test/**/*.test.ts', {
     cwd: root,
-    exclude: mode === 'live' ? [] : ['test/live/**'],
+    exclude: mode === 'live' ? [] : ['test/live/**', slow],
   })
   return all.filter(path => filters.length === 0 || filters.some(filter => path.includes(filter))).sort()
 }
 
 /** What these count or measure would be spoiled by a neighbour: they run alone, after all others (RIG R-26). */
-const alone = /\/(kafkaIdle|mirrorIdle|zookeeperAdapterFaults|kafkaDeaf|kafkaQuota|simulation|rigCommand|rigOwner|rig)\.test\.ts$/
+const alone =
+  /\/(kafkaIdle|mirrorIdle|zookeeperAdapterFaults|kafkaDeaf|kafkaQuota|simulation|rigCommand|rigOwner|rig)\.test\.ts$/
 
 /** Live suites mostly wait for brokers and time-outs, so two at a time keep the cores busy. */
 const liveAtOnce = 2
