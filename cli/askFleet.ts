@@ -77,7 +77,7 @@ async function shownNow(noun: Noun, given: Given, format: Format): Promise<{ out
     return { out: await sayAs(format, said), err: said.note ?? '' }
   } catch (error) {
     if (exitCodeOf(error) !== contactLost) throw error
-    return { out: '', err: `${errorLines(error)}\n` }
+    return { out: '', err: `${errorLines(error)}\n  it is asked again until Ctrl-C\n` }
   }
 }
 

@@ -116,9 +116,10 @@ function rateMeter(): (
     const before = last.get(flow)
     const seconds = before ? Math.max(0.001, (nowMs - before.nowMs) / 1000) : 1
     last.set(flow, { records, bytes, nowMs })
+    // Sums are of the topics that are there: less than before means that one has left.
     return {
-      recordsPerSecond: (records - (before?.records ?? 0)) / seconds,
-      bytesPerSecond: (bytes - (before?.bytes ?? 0)) / seconds,
+      recordsPerSecond: Math.max(0, records - (before?.records ?? 0)) / seconds,
+      bytesPerSecond: Math.max(0, bytes - (before?.bytes ?? 0)) / seconds,
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { MillraceError } from '../engine/errors.ts'
+import type { Config } from '../engine/process/config.ts'
 import { readConfigText } from '../engine/process/configFile.ts'
 import { faultLine, warningLine } from './configLines.ts'
 import { exitCodeOf } from './exitCode.ts'
@@ -29,11 +30,19 @@ export function addRun(program: Command): Command {
     ],
     [
       'millrace run -c millrace.yaml --workers 3',
-      'a fleet on this machine: kill any process of it, and the data goes on',
+      'a fleet on this machine: kill any process that it starts, and the data goes on',
     ],
     ['kill -HUP PID', 'read the file at once, and try again what is in error'],
   ])
   return program
+}
+
+/** What the processes of a fleet agree by and whom they let in: each would end for it, and be started anew for ever. */
+async function areSecretsGood(file: string, text: string, config: Config): Promise<boolean> {
+  const { checkSecrets } = await import('./checkSecrets.ts')
+  const faults = await checkSecrets(file, text, { ...config, clusters: new Map() })
+  process.stderr.write(faults.map(fault => faultLine(file, fault)).join(''))
+  return faults.length === 0
 }
 
 async function run(flags: Flags): Promise<number> {
@@ -59,6 +68,7 @@ async function run(flags: Flags): Promise<number> {
   process.stderr.write(read.warnings.map(one => warningLine(flags.config, one)).join(''))
   const { config } = read
   const json = process.stdout.isTTY !== true || flags.output === 'json'
+  if (workers !== null && !(await areSecretsGood(flags.config, text, config))) return 2
   if (workers !== null) return await runWorkers({ file: flags.config, config, workers, json })
   const { runSolo } = await import('./runSolo.ts')
   return await runSolo({ file: flags.config, text, config, json })

@@ -29,7 +29,7 @@ export async function runWorkers(how: {
 }): Promise<number> {
   const { file, config, json } = how
   if (config.coordination === null) {
-    const error = coordinationRequired(file)
+    const error = coordinationRequired(file, '; or leave --workers out: one process needs none')
     process.stderr.write(`${errorLines(error)}\n`)
     return processExitOf(error, { aborted: false })
   }

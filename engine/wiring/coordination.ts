@@ -58,8 +58,9 @@ async function loginOf(secret: Current) {
   return { user: credential.user, password: credential.password }
 }
 
-export function coordinationRequired(file: string): MillraceError {
+/** `more`: what else whoever started it may do. */
+export function coordinationRequired(file: string, more = ''): MillraceError {
   return new MillraceError('coordination-required', `${file}: several processes need a ZooKeeper to agree by`, {
-    hint: 'name it in the file, as in: coordination: { zookeeper: "localhost:2181/millrace" }; or leave --workers out: one process needs none',
+    hint: `name it in the file, as in: coordination: { zookeeper: "localhost:2181/millrace" }${more}`,
   })
 }

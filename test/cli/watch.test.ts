@@ -78,7 +78,7 @@ test('--watch outlives an API that is away and tells so; a name that is not ther
   const { code, out, err } = await fleet.run('plan --watch', { clock, stop: stop.signal })
   assert.deepEqual([code, out], [0, ''])
   // Said once, for it has not changed.
-  assert.match(err, /^no-leader: nobody leads now\n.*\n$/)
+  assert.match(err, /^no-leader: nobody leads now\n.*\n {2}it is asked again until Ctrl-C\n$/)
   assert.equal((await fleet.run('flows nobody --watch', { clock: hurried() })).code, 4)
 })
 
