@@ -18,6 +18,7 @@ export type FlowSummary = {
   wanted: number | null
   assigned: number | null
   held: number | null
+  silent: number | null
   inTransit: number | null
   unplacedCount: number | null
   unplaced: readonly { unit: string; why: string }[]
@@ -135,6 +136,7 @@ export type Worker = {
   } | null
   unreadable: Fault | null
   state: string | null
+  silent: boolean | null
   heldState: string | null
   beatAgeMs: number | null
   wanted: At | null

@@ -45,11 +45,11 @@ function rowOf(one: Listed, wide: boolean): string[] {
   return [one.flow, cell(one.kind), one.paused, ...counts, ...(wide ? more : []), noteOf(one)]
 }
 
-function noteOf({ deleting, fault, unplaced }: FlowSummary): string {
+function noteOf({ deleting, fault, unplaced, silent }: FlowSummary): string {
   if (deleting) return 'is being deleted'
-  if (fault) return cell(fault.code)
-  const whys = new Set(unplaced.map(({ why }) => why))
-  return cell([...whys].join(', '))
+  const whys = new Set(fault ? [fault.code] : unplaced.map(({ why }) => why))
+  const unheard = silent ? [`${counted(silent)} on silent workers`] : []
+  return cell([...whys, ...unheard].join(', '))
 }
 
 async function oneFlow(api: Given['api'], name: string): Promise<Said> {
@@ -61,11 +61,12 @@ async function oneFlow(api: Given['api'], name: string): Promise<Said> {
 const eventsShown = 5
 
 function pageOfFlow(flow: Flow): string {
-  const { wanted, assigned, held, inTransit, unplacedCount, oldestUnheldMs, fault, nextTryMs, report } = flow
+  const { wanted, assigned, held, silent, inTransit, unplacedCount, oldestUnheldMs, fault, nextTryMs, report } = flow
   const units = [
     `${counted(wanted)} wanted`,
     `${counted(assigned)} assigned`,
     `${counted(held)} held`,
+    ...(silent ? [`${counted(silent)} on silent workers`] : []),
     `${counted(inTransit)} in transit`,
     `${counted(unplacedCount)} unplaced`,
   ]

@@ -14,7 +14,7 @@ type Status = Frame & {
   keepsChanges: boolean
   coordination: { phase: string; trouble: Fault | null }
   auto: boolean
-  workers: { there: number; drained: number }
+  workers: { there: number; drained: number; silent: number }
   flows: readonly FlowSummary[]
   unreadable: readonly Unreadable[]
   /** Absent in an answer of an older version. */
@@ -41,9 +41,10 @@ function head(found: Status, url: string): string {
   if (found.mode === 'fleet') {
     const { phase, trouble } = found.coordination
     const drained = found.workers.drained === 0 ? '' : `, ${found.workers.drained} drained`
+    const silent = found.workers.silent === 0 ? '' : `, ${found.workers.silent} silent`
     rows.push(
       ['coordination', cell(trouble === null ? phase : `${phase}: ${trouble.code}: ${trouble.message}`)],
-      ['workers', `${plural(found.workers.there, 'worker')}${drained}`],
+      ['workers', `${plural(found.workers.there, 'worker')}${drained}${silent}`],
       ['balancing', found.auto ? 'on' : 'off: units are moved only where they must be'],
     )
     const { wishesUnreadable: unread } = found

@@ -41,8 +41,10 @@ function table(found: readonly Worker[], wide: boolean): string {
   return tableOf(wide ? [...titles, ...wideTitles] : titles, rows, numbers)
 }
 
-function stateOf({ state, record, drain, released, quarantineMs, unreadable }: Worker): string {
+function stateOf({ state, record, drain, released, quarantineMs, unreadable, silent }: Worker): string {
   const words = [unreadable ? 'unreadable' : (state ?? record?.state ?? '-')]
+  // That it is ready nobody can say of one that is not heard.
+  if (silent) words.splice(0, words[0] === 'ready' ? 1 : 0, 'silent')
   if (released) words.push('released')
   else if (drain && !words.includes('draining')) words.push('draining')
   if (quarantineMs !== null && !words.includes('quarantined')) words.push('quarantined')

@@ -10,7 +10,8 @@ import { fault } from './words.ts'
 const countsShape = {
   wanted: z.int().nullable(),
   assigned: z.int().nullable(),
-  held: z.int().nullable(),
+  held: z.int().nullable().describe('by workers that beat'),
+  silent: z.int().nullable().describe('held by workers whose beats are missing: it may not run'),
   inTransit: z.int().nullable(),
   unplacedCount: z.int().nullable(),
   unplaced: z.array(z.strictObject({ unit: z.string(), why: z.string() })),
@@ -57,6 +58,7 @@ export function countsOf(known: KnownFlow | null, { clock }: ApiParts): Record<s
     wanted: known?.wanted ?? null,
     assigned: known?.assigned ?? null,
     held: known?.held ?? null,
+    silent: known ? (known.silent ?? 0) : null,
     inTransit: known?.inTransit ?? null,
     unplacedCount: known?.unplaced.length ?? null,
     unplaced: known?.unplaced.slice(0, unitsShownMax).map(({ unit, why }) => ({ unit, why })) ?? [],

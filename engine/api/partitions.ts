@@ -188,7 +188,7 @@ function whyOf(
     lease: owner && {
       beatAgeMs: Math.round(owner.beatAgeMs),
       leaseMs: owner.doc.leaseMs,
-      state: owner.state,
+      state: owner.silent ? 'silent' : owner.state,
       wanted: owner.wanted && { epoch: owner.wanted.epoch, generation: owner.wanted.generation },
       applied: owner.applied && { epoch: owner.applied.epoch, generation: owner.applied.generation },
     },

@@ -106,6 +106,8 @@ export type KnownWorker = {
   errors: readonly HeldError[]
   /** Drained, and nothing is left on it (C-61). */
   released?: boolean
+  /** Its beats are missing: what it holds may not run. */
+  silent?: boolean
 }
 
 export type KnownFlow = {
@@ -116,6 +118,8 @@ export type KnownFlow = {
   wanted: number
   assigned: number
   held: number
+  /** Held by workers whose beats are missing; not among `held`. */
+  silent?: number
   inTransit: number
   unplaced: readonly { unit: string; why: string }[]
   /** Since when the oldest unit that nobody holds is not held. */

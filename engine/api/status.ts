@@ -19,7 +19,7 @@ export const statusRoutes: readonly Route[] = [
         keepsChanges: z.boolean().describe('false: what people change is forgotten when the process ends (C-66)'),
         coordination: z.strictObject({ phase: z.string(), trouble: fault.nullable() }),
         auto: z.boolean(),
-        workers: z.strictObject({ there: z.int(), drained: z.int() }),
+        workers: z.strictObject({ there: z.int(), drained: z.int(), silent: z.int() }),
         flows: z.array(z.strictObject(summaryShape)),
         wishesUnreadable: fault.nullable().describe('why the wishes cannot be read: the last good ones stand'),
         unreadable: z.array(z.strictObject({ flow: z.string(), fault })),
@@ -33,6 +33,7 @@ async function getStatus({ parts, seen }: Ask) {
   const [flows, workers, wishes] = await Promise.all([seen.flows(), seen.workers(), seen.standingWishes()])
   const known = parts.known()
   const { phase, trouble } = parts.coordinator().state()
+  const silent = [...(known?.workers().values() ?? [])].filter(one => one.silent).length
   const there = new Set([...workers.keys(), ...(known?.workers().keys() ?? [])])
   return {
     status: 200,
@@ -44,7 +45,7 @@ async function getStatus({ parts, seen }: Ask) {
       keepsChanges: parts.keepsChanges,
       coordination: { phase, trouble },
       auto: wishes.doc.auto,
-      workers: { there: there.size, drained: [...there].filter(id => wishes.doc.drains.has(id)).length },
+      workers: { there: there.size, drained: [...there].filter(id => wishes.doc.drains.has(id)).length, silent },
       flows: [...flows].flatMap(([flow, of]) => ('doc' in of ? [summaryOf(flow, of, parts)] : [])),
       wishesUnreadable: wishes.fault,
       unreadable: [...flows].flatMap(([flow, of]) => ('fault' in of ? [{ flow, fault: of.fault }] : [])),

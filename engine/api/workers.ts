@@ -37,6 +37,10 @@ const workerShape = {
     .describe('what it says of itself; null: it is not there, or it cannot be read'),
   unreadable: fault.nullable(),
   state: z.string().nullable().describe('as the leader plans with it (C-52); null: nobody leads'),
+  silent: z
+    .boolean()
+    .nullable()
+    .describe('more than two beats are missing: what it holds may not run, and nobody else may have it yet'),
   heldState: z.string().nullable(),
   beatAgeMs: z.int().nullable(),
   wanted: generation,
@@ -123,6 +127,7 @@ async function viewsOf({ parts, seen }: Ask): Promise<ReadonlyMap<string, Record
         record: record && recordOf(record),
         unreadable: doc && 'fault' in doc ? doc.fault : null,
         state: of?.state ?? null,
+        silent: of ? (of.silent ?? false) : null,
         beatAgeMs: of ? Math.max(0, Math.round(of.beatAgeMs)) : null,
         wanted: generationOf(of?.wanted),
         units: of?.units ?? null,

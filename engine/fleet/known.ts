@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Generation } from './decide/assignment.ts'
 import type { HeldDoc, HeldError } from './decide/documents/held.ts'
 import type { WorkerDoc } from './decide/documents/worker.ts'
+import { isSilent, silentSince } from './decide/lease.ts'
 import type { KnownWorker, Memory } from './decide/memory.ts'
 import { flowOf, withinFlow } from './decide/observed.ts'
 import type { Plan, WorkerState } from './decide/plan.ts'
@@ -46,6 +47,8 @@ export type WorkerView = {
   errors: readonly HeldError[]
   /** Drained, and nothing is left on it (C-61). */
   released: boolean
+  /** Its beats are missing: what it holds may not run (C-102). */
+  silent: boolean
 }
 
 export type FlowView = {
@@ -55,7 +58,10 @@ export type FlowView = {
   nextTryMs: number | null
   wanted: number
   assigned: number
+  /** By workers that beat. */
   held: number
+  /** By workers that are silent. */
+  silent: number
   inTransit: number
   unplaced: readonly { unit: string; why: string }[]
   oldestUnheldMs: number | null
@@ -97,7 +103,8 @@ export function knownOf(how: KnownHow): Known {
   }
 }
 
-function workersOf({ loop, clock }: KnownHow): Map<string, WorkerView> {
+function workersOf(how: KnownHow): Map<string, WorkerView> {
+  const { loop, clock } = how
   const found = loop.last()
   const memory = loop.memory()
   const views = new Map<string, WorkerView>()
@@ -121,10 +128,19 @@ function workersOf({ loop, clock }: KnownHow): Map<string, WorkerView> {
       quarantinedUntilMs: worker.strikes.untilMs,
       heldState: held?.state ?? null,
       errors: held?.errors ?? [],
+      silent: isSilentNow(how, id),
       released: drains.has(id) && isReleased(id, worker, memory),
     })
   }
   return views
+}
+
+/** Only while the leader itself is answered: else it hears nobody (C-9). */
+function isSilentNow({ loop, office, clock }: KnownHow, id: string): boolean {
+  const worker = loop.memory().workers.get(id)
+  if (!worker?.record) return false
+  const atMs = loop.observation.workers.get(id)?.atMs ?? worker.seenMs
+  return isSilent(clock.nowMs() - silentSince({ version: 0, atMs }, office.answeredSinceMs()), worker.record.leaseMs)
 }
 
 /** Its document is empty, and so is the report that has reached it (C-61). */
@@ -146,11 +162,10 @@ function stateOf(standing: Standing, { stoppingMs }: KnownWorker): WorkerState {
 function flowViews(how: KnownHow): Map<string, FlowView> {
   const { loop, flows } = how
   const found = loop.last()
-  const memory = loop.memory()
   const views = new Map<string, FlowView>()
   for (const [name, flow] of flows.flows()) {
     const { doc, fault, trouble, tag, view } = flow.state()
-    const counts = { wanted: 0, assigned: 0, held: 0, inTransit: 0 }
+    const counts = { wanted: 0, assigned: 0, held: 0, silent: 0, inTransit: 0 }
     views.set(name, {
       ...{ tag, kind: doc?.kind ?? '', ...counts },
       ...{ fault: fault ?? trouble?.fault ?? null, nextTryMs: fault === null ? (trouble?.nextMs ?? null) : null },
@@ -164,20 +179,22 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
     const one = views.get(name)
     if (one) one.wanted = [...(seen.units?.keys() ?? [])].filter(isWanted).length
   }
-  if (found) countUnits(views, memory, found)
+  if (found) countUnits(views, how, found)
   return views
 }
 
-function countUnits(views: Map<string, FlowView>, memory: Memory, found: Reconciled): void {
+function countUnits(views: Map<string, FlowView>, how: KnownHow, found: Reconciled): void {
+  const memory = how.loop.memory()
   for (const unit of found.owners.keys()) {
     const view = views.get(flowOf(unit))
     if (view) view.assigned++
   }
-  for (const { held } of memory.workers.values()) {
+  for (const [id, { held }] of memory.workers) {
     if (held?.state === 'left') continue
+    const where = isSilentNow(how, id) ? 'silent' : 'held'
     for (const unit of held?.units ?? []) {
       const view = views.get(flowOf(unit))
-      if (view) view.held++
+      if (view) view[where]++
     }
   }
   for (const unit of found.waiting.keys()) {

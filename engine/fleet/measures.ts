@@ -10,6 +10,7 @@ const unitStates = {
   wanted: (flow: FlowView) => flow.wanted,
   assigned: (flow: FlowView) => flow.assigned,
   held: (flow: FlowView) => flow.held,
+  silent: (flow: FlowView) => flow.silent,
   transit: (flow: FlowView) => flow.inTransit,
   unplaced: (flow: FlowView) => flow.unplaced.length,
 }

@@ -71,7 +71,7 @@ function workerView(how: How): WorkerView {
   const units = [...solo.flows()].reduce((sum, flow) => sum + flow.running().size, 0)
   return {
     ...{ doc: record, beatAgeMs: 0, wanted: null, applied: null, units, held: units, load: units, share: units },
-    ...{ state: 'ready', quarantinedUntilMs: null, heldState: 'running', released: false },
+    ...{ state: 'ready', quarantinedUntilMs: null, heldState: 'running', released: false, silent: false },
     errors: [...solo.flows()].flatMap(({ flow }) => errorsOf(how, flow)),
   }
 }
@@ -90,7 +90,7 @@ function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null):
   return {
     ...{ tag: entry.node.tag, kind: doc?.kind ?? '', fault: known ?? trouble?.fault ?? null },
     nextTryMs: known === null ? (trouble?.nextMs ?? null) : null,
-    ...{ wanted, assigned: held.size, held: held.size, inTransit: 0, oldestUnheldMs: null },
+    ...{ wanted, assigned: held.size, held: held.size, silent: 0, inTransit: 0, oldestUnheldMs: null },
     // Which units it has nobody has looked for.
     unplaced: missing.length > 0 ? [{ unit: '*', why: 'no-tag' }] : [],
     ...{ aside: view?.aside ?? new Map(), view },

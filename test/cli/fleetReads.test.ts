@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MillraceError } from '../../engine/errors.ts'
+import { knownOf } from '../api/served.ts'
 import { askedFleet } from './askedFleet.ts'
 
 const looks = [
@@ -60,6 +61,20 @@ test('columns are as wide as their widest cell, numbers at the right', async t =
   assert.equal(at(lines[2], 'UNITS'), '1')
   assert.equal(at(lines[2], 'ERRORS'), '1')
   assert.equal(new Set(lines.map(line => line.length)).size, 1, out)
+})
+
+test('a worker whose beats are missing is silent, and what it holds is counted apart', async t => {
+  const known = knownOf()
+  const silent = {
+    workers: () => new Map([...known.workers()].map(([id, one]) => [id, { ...one, silent: true }])),
+    flows: () => new Map([...known.flows()].map(([id, one]) => [id, { ...one, held: 0, silent: 1 }])),
+  }
+  const { run } = await askedFleet(t, { known: () => ({ ...known, ...silent }) })
+  assert.match((await run('workers')).out, /^w-1 +silent +1 /m)
+  assert.match((await run('flows')).out, /^clicks .* 1 on silent workers/m)
+  assert.match((await run('flows clicks')).out, /1 assigned, 0 held, 1 on silent workers, 0 in transit/)
+  assert.match((await run('status')).out, /2 workers, 1 silent/)
+  assert.match((await run('partitions clicks/clicks.a/0 --why')).out, /^lease +silent, last beat/m)
 })
 
 test('wide has more columns', async t => {

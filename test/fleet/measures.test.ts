@@ -37,7 +37,14 @@ async function begun() {
 test('what the leader sees of units, moves and hand-overs is counted', async () => {
   const { fleet, leader, workers, value } = await begun()
   assert.deepEqual(value('units'), [
-    ...['units f wanted 4', 'units f assigned 4', 'units f held 4', 'units f transit 0', 'units f unplaced 0'],
+    ...[
+      'units f wanted 4',
+      'units f assigned 4',
+      'units f held 4',
+      'units f silent 0',
+      'units f transit 0',
+      'units f unplaced 0',
+    ],
   ])
   assert.deepEqual(value('unit_unowned'), ['unit_unowned_seconds f 0'])
   assert.deepEqual(value('moves'), ['moves_total given 4'])

@@ -4,6 +4,8 @@ const closingShare = 65
 const lastCommitShare = 69
 const fencedShare = 70
 const takeoverShare = 75
+/** A third beat is due at its time, give or take how often it is looked. */
+const silentBeats = 2.25
 
 /** Everything may be done; nothing new, and one last commit; nothing. */
 export type LeaseState = 'open' | 'closing' | 'fenced'
@@ -31,6 +33,11 @@ export function leaseState(elapsedMs: number, sessionMs: number): LeaseState {
 /** Whether a checkpoint may be stored: also while the lease closes, once (C-5). */
 export function mayCommitAt(elapsedMs: number, sessionMs: number): boolean {
   return elapsedMs < Math.floor((lastCommitShare * sessionMs) / 100)
+}
+
+/** It has missed two beats: it may be dead, and nobody may have what it has yet. `leaseMs`: what its record says (C-4). */
+export function isSilent(silentMs: number, leaseMs: number): boolean {
+  return silentMs > silentBeats * leaseTimes((100 * leaseMs) / fencedShare).beatMs
 }
 
 /** What the leader knows of a worker's beats; times on the leader's monotonic clock. */
