@@ -25,6 +25,7 @@ export type FlowSummary = {
   oldestUnheldMs: number | null
   fault: Fault | null
   nextTryMs: number | null
+  warnings: readonly Fault[]
 }
 export type Unreadable = { flow: string; fault: Fault }
 

@@ -13,6 +13,7 @@ export function exitCodeOf(error: unknown): number {
     case 'kafka-not-authorized':
     case 'kafka-tls-refused':
     case 'secret-denied':
+    case 'store-denied':
     case 'forbidden':
     case 'unauthenticated':
       return 3

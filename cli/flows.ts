@@ -45,11 +45,11 @@ function rowOf(one: Listed, wide: boolean): string[] {
   return [one.flow, cell(one.kind), one.paused, ...counts, ...(wide ? more : []), noteOf(one)]
 }
 
-function noteOf({ deleting, fault, unplaced, silent }: FlowSummary): string {
+function noteOf({ deleting, fault, unplaced, warnings, silent }: FlowSummary): string {
   if (deleting) return 'is being deleted'
-  const whys = new Set(fault ? [fault.code] : unplaced.map(({ why }) => why))
+  const whys = fault ? [fault.code] : unplaced.map(({ why }) => why)
   const unheard = silent ? [`${counted(silent)} on silent workers`] : []
-  return cell([...whys, ...unheard].join(', '))
+  return cell([...new Set([...whys, ...unheard, ...warnings.map(({ code }) => code)])].join(', '))
 }
 
 async function oneFlow(api: Given['api'], name: string): Promise<Said> {
@@ -86,6 +86,10 @@ function pageOfFlow(flow: Flow): string {
   if (nextTryMs !== null) rows.push(['next try', `in ${shownMs(nextTryMs)}`])
   for (const { action, fault: why } of flow.aside) {
     rows.push(['set aside', cell(`${action}: ${why.code}: ${why.message}`)])
+  }
+  for (const { message, hint } of flow.warnings) {
+    rows.push(['warning', cell(message)])
+    if (hint) rows.push(['', cell(hint)])
   }
   if (report) rows.push(...reportRows(report))
   // The rest is in -o json.

@@ -18,6 +18,7 @@ const countsShape = {
   oldestUnheldMs: z.int().nullable(),
   fault: fault.nullable(),
   nextTryMs: z.int().nullable(),
+  warnings: z.array(fault).describe('what it does as it was told to, and somebody should know'),
 }
 
 export const summaryShape = {
@@ -65,6 +66,7 @@ export function countsOf(known: KnownFlow | null, { clock }: ApiParts): Record<s
     oldestUnheldMs: oldestUnheldMs === null ? null : Math.max(0, Math.round(nowMs - oldestUnheldMs)),
     fault: known?.fault ?? null,
     nextTryMs: nextTryMs === null ? null : Math.max(0, Math.round(nextTryMs - nowMs)),
+    warnings: known?.warnings ?? [],
   }
 }
 

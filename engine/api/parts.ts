@@ -7,7 +7,7 @@ import type { Plan, WorkerState } from '../fleet/decide/plan.ts'
 import type { AnyKind } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
-import type { FlowReport } from '../flow/report.ts'
+import type { FlowReport, Warning } from '../flow/report.ts'
 import type { Chance, Clock } from '../ports/clock.ts'
 import type { Coordinator } from '../ports/coordinator.ts'
 import type { Log } from '../ports/log.ts'
@@ -125,6 +125,8 @@ export type KnownFlow = {
   /** Since when the oldest unit that nobody holds is not held. */
   oldestUnheldMs: number | null
   aside: ReadonlyMap<string, Fault>
+  /** Of its spec alone. */
+  warnings?: readonly Warning[]
   report(): FlowReport | null
 }
 

@@ -1,6 +1,6 @@
 import { type Fault, MillraceError } from '../errors.ts'
-import type { OffsetChange } from '../flow/contract.ts'
-import type { FlowReport } from '../flow/report.ts'
+import type { AnyKind, OffsetChange } from '../flow/contract.ts'
+import type { FlowReport, Warning } from '../flow/report.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Generation } from './decide/assignment.ts'
 import type { HeldDoc, HeldError } from './decide/documents/held.ts'
@@ -66,6 +66,8 @@ export type FlowView = {
   unplaced: readonly { unit: string; why: string }[]
   oldestUnheldMs: number | null
   aside: ReadonlyMap<string, Fault>
+  /** Of its spec alone. */
+  warnings: readonly Warning[]
   view: unknown
   report(): FlowReport | null
 }
@@ -172,6 +174,7 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
       unplaced: [],
       oldestUnheldMs: null,
       ...{ aside: view?.aside ?? new Map(), view },
+      warnings: warningsOf(flow.state(), how.clock),
       report: () => reportOf(flow, how),
     })
     const seen = flow.seen()
@@ -181,6 +184,15 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
   }
   if (found) countUnits(views, how, found)
   return views
+}
+
+/** A report of nothing that was seen has just them, and costs nothing. */
+export function warningsOf(
+  { kind, spec }: { kind: AnyKind | null; spec: unknown },
+  clock: Pick<Clock, 'nowMs' | 'wallMs'>,
+): readonly Warning[] {
+  if (kind === null) return []
+  return kind.report(spec, null, null, { nowMs: clock.nowMs(), wallMs: clock.wallMs() }).warnings ?? []
 }
 
 function countUnits(views: Map<string, FlowView>, how: KnownHow, found: Reconciled): void {

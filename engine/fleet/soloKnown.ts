@@ -6,7 +6,7 @@ import type { UnitStats } from './decide/documents/stats.ts'
 import type { WorkerDoc } from './decide/documents/worker.ts'
 import { heldErrors } from './decide/heldErrors.ts'
 import { flowOf, withinFlow } from './decide/observed.ts'
-import type { FlowView, Known, UnitView, WorkerView } from './known.ts'
+import { type FlowView, type Known, type UnitView, type WorkerView, warningsOf } from './known.ts'
 import { setOffsets } from './setOffsets.ts'
 import type { Solo } from './solo.ts'
 import type { SoloDocuments } from './soloDocuments.ts'
@@ -39,7 +39,10 @@ export function soloKnown(how: How): SoloKnown {
     workers: () => new Map([[record.id, workerView(how)]]),
     flows: () =>
       new Map(
-        [...documents.flows()].map(([name, entry]) => [name, flowView(entry, solo.flow(name), solo.fault(name))]),
+        [...documents.flows()].map(([name, entry]) => [
+          name,
+          flowView(entry, solo.flow(name), { fault: solo.fault(name), clock }),
+        ]),
       ),
     unit: name => unitsOf(how, flowOf(name)).get(withinFlow(name)) ?? null,
     units: flow => unitsOf(how, flow),
@@ -80,7 +83,11 @@ function errorsOf(how: How, flow: string): HeldError[] {
   return [...heldErrors(flow, measuredOf(how, flow), how.clock.wallMs() - how.clock.nowMs())]
 }
 
-function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null): FlowView {
+function flowView(
+  entry: SoloEntry,
+  flow: SoloFlow | null,
+  { fault, clock }: { fault: Fault | null; clock: Clock },
+): FlowView {
   const { doc, plan, missing } = entry
   const known = entry.fault ?? fault
   const { view = null, trouble = null } = flow?.state() ?? {}
@@ -94,6 +101,7 @@ function flowView(entry: SoloEntry, flow: SoloFlow | null, fault: Fault | null):
     // Which units it has nobody has looked for.
     unplaced: missing.length > 0 ? [{ unit: '*', why: 'no-tag' }] : [],
     ...{ aside: view?.aside ?? new Map(), view },
+    warnings: flow ? warningsOf(flow.state(), clock) : [],
     report: () => flow?.report() ?? null,
   }
 }

@@ -1,13 +1,14 @@
 import { type Fault, MillraceError } from '../errors.ts'
 import type { WorkerContext } from '../flow/contract.ts'
 import { otherTopic, startPosition, stoppedHint } from '../flow/position.ts'
-import { unitName } from '../flow/unitName.ts'
+import { partOf, unitName } from '../flow/unitName.ts'
 import { checkpointOf, restart } from '../flow/window.ts'
 import { within } from '../flow/within.ts'
 import { performTimeoutMs } from '../limits.ts'
 import type { Entry, Part, TopicView } from '../ports/kafka.ts'
 import { type CheckpointMetadata, checkpointFrom } from './decide/checkpointMetadata.ts'
 import { namingOf } from './decide/destinationNames.ts'
+import { goOnElsewhere, remedy } from './decide/remedy.ts'
 import { offsetsIn } from './groupOffsets.ts'
 import { tellPosition } from './jump.ts'
 import { newUnit, type Unit } from './run.ts'
@@ -122,7 +123,7 @@ function placeOne(
   const remade = metadata !== null && otherTopic(metadata.destinationId, destinationId)
   if (remade) {
     unit.committed = entry.offset
-    return { unit, error: destinationRecreated(destination, part, ctx.flow) }
+    return { unit, error: destinationRecreated(destination) }
   }
   // Ours is the newer one: what is stored is what we stored last, or a commit of ours that came late; but what somebody
   // has set since (M-94) says where to go on, also at an offset that we have stored ourselves.
@@ -182,7 +183,7 @@ function byName(view: { topics: TopicView[] }): Map<string, TopicView> {
 function lost(name: string, flow: string): MillraceError {
   const group = `millrace.${flow}`
   const message = `${name}: its committed offset in group ${group} of the source is gone`
-  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${name.replace('/', ':')} --reset-offsets --execute, with --to-latest, --to-earliest or --to-offset, at the source`
+  const hint = `find out who deleted it; then set it: ${goOnElsewhere({ flow, ...partOf(name) })}`
   return new MillraceError('checkpoint-lost', message, { hint })
 }
 
@@ -196,13 +197,16 @@ function gone({ topic }: Part): MillraceError {
   return new MillraceError('destination-missing', `${topic}: the destination has no such topic`, { retryable: true })
 }
 
-function destinationRecreated(destination: Part, part: Part, flow: string): MillraceError {
+function destinationRecreated(destination: Part): MillraceError {
   const message = `${unitName(destination)}: the destination topic was deleted and made anew after we copied to it`
-  const hint = `to copy all again: kafka-consumer-groups.sh --group millrace.${flow} --topic ${part.topic} --reset-offsets --to-earliest --execute, at the source`
-  return new MillraceError('destination-recreated', message, { hint })
+  return new MillraceError('destination-recreated', message)
 }
 
 /** As data, with the offset at which the copy stands. */
-export function faultAt(error: MillraceError, unit: Unit): Fault & { offset: bigint } {
-  return { code: error.code, message: error.message, hint: error.hint, offset: checkpointOf(unit.window) }
+export function faultAt(error: MillraceError, unit: Unit, flow: string): Fault & { offset: bigint } {
+  const { code, message } = error
+  const offset = checkpointOf(unit.window)
+  // What sees the fault knows neither the flow nor that a skip must name the checkpoint.
+  const hint = remedy(code, error.hint, { flow, ...unit.part, offset })
+  return { code, message, hint, offset }
 }

@@ -23,7 +23,8 @@ export function skipper(ctx: WorkerContext): (unit: Unit) => void {
       if (told.has(said)) return
       told.add(said)
       const message = `${name}: a skip from offset ${skip.offset} is not obeyed: it fails at ${failing}`
-      const hint = `skips: {${topic}: {${partition}: [${failing}, 1]}}, when that record may be lost`
+      const asked = `millrace skip ${ctx.flow}/${name} --offset ${failing} --records 1`
+      const hint = `when that record may be lost: ${asked}, or skips: {${topic}: {${partition}: [${failing}, 1]}} in the file`
       return ctx.tell({ code: 'conflict', message, hint, topic, partition, offset: failing })
     }
     // Beyond the end of the log there is nothing to leave out: a position there would be taken for a cut log.

@@ -3,6 +3,7 @@ import { missingRight } from '../flow/missingRight.ts'
 import type { PartitionState } from '../flow/states.ts'
 import type { Trouble } from '../ports/kafka.ts'
 import { partitionState, shown } from './decide/partitionState.ts'
+import { goOnInNew } from './decide/remedy.ts'
 import type { Unit } from './run.ts'
 
 export function stateOf(unit: Unit, nowMs: number): PartitionState {
@@ -20,7 +21,7 @@ export function stateOf(unit: Unit, nowMs: number): PartitionState {
 }
 
 /** Says once that a kind of trouble has begun, however many partitions have it: a broker that is away is one fact. */
-export function troubleTeller(tell: Tell): (units: Iterable<Unit>, nowMs: number) => void {
+export function troubleTeller(tell: Tell, flow: string): (units: Iterable<Unit>, nowMs: number) => void {
   let known = new Set<string>()
   return (units, nowMs) => {
     const found = new Map<
@@ -35,7 +36,7 @@ export function troubleTeller(tell: Tell): (units: Iterable<Unit>, nowMs: number
       const key = `${state} ${trouble.code}`
       const there = found.get(key)
       if (there) there.partitions++
-      else found.set(key, { trouble, state, partitions: 1, hint: hintOf(trouble, unit, stream ? readOf : writeOf) })
+      else found.set(key, { trouble, state, partitions: 1, hint: hintOf(trouble, unit, flow, stream) })
     }
     for (const [key, { trouble, state, partitions, hint }] of found) {
       if (known.has(key)) continue
@@ -47,11 +48,11 @@ export function troubleTeller(tell: Tell): (units: Iterable<Unit>, nowMs: number
 }
 
 /** What is to be done about it; null: it passes, or the message says it. */
-function hintOf({ code }: Trouble, unit: Unit, right: (unit: Unit) => string): string | null {
-  if (code === 'kafka-not-authorized') return missingRight(right(unit))
+function hintOf({ code }: Trouble, unit: Unit, flow: string, stream: Trouble | null): string | null {
+  if (code === 'kafka-not-authorized') return missingRight(stream ? readOf(unit) : writeOf(unit))
   if (code !== 'destination-missing') return null
-  const topic = `--topic ${unit.part.topic}`
-  return `topic ${unit.destination.topic} was deleted while it was copied to, and is not made by itself: stop or pause the flow, then at the source, with the group of the flow: kafka-consumer-groups.sh ${topic} --reset-offsets --to-current --execute to go on where it was, or --to-earliest to copy all again`
+  const { topic } = unit.part
+  return `topic ${unit.destination.topic} was deleted while it was copied to, and is not made by itself; ${goOnInNew({ flow, topic })}`
 }
 
 const readOf = ({ part }: Unit) => `Read on topic ${part.topic} of the source`

@@ -34,7 +34,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
   const unplaced = new Map<string, Unplaced>()
   const checkpoints = flowCheckpoints({ ...ctx, store: from.checkpoints, group: `millrace.${ctx.flow}`, units })
   const place = notingPlacer(spec, ctx, { units, unplaced })
-  const tellTroubles = troubleTeller(tell)
+  const tellTroubles = troubleTeller(tell, ctx.flow)
   const tellFault = faultTeller(ctx)
   const obeySkip = skipper(ctx)
   const shared: Omit<CopyContext, 'stop' | 'abort'> = {
@@ -79,7 +79,7 @@ export function openWorker(spec: MirrorSpec, ctx: WorkerContext): MirrorWorker {
     } catch (caught) {
       if (!(caught instanceof MillraceError)) throw caught
       if (checkpointOf(unit.window) > before) one.progress()
-      unit.fault = faultAt(caught, unit)
+      unit.fault = faultAt(caught, unit, ctx.flow)
       tellFault(unit)
       throw caught
     } finally {

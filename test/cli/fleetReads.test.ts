@@ -107,6 +107,16 @@ test('the page of a partition joins what the leader, both brokers and people say
   }
 })
 
+test('what a flow warns of stands in the list and on its page', async t => {
+  const known = knownOf()
+  const flow = known.flows().get('clicks')
+  const warning = { code: 'loop-guard-off', message: 'records may go round', hint: 'loopGuard: topic' }
+  const flows = () => new Map(flow ? [['clicks', { ...flow, warnings: [warning] }]] : [])
+  const { run } = await askedFleet(t, { known: () => ({ ...known, flows }) })
+  for (const line of ['flows', 'status']) assert.match((await run(line)).out, /\nclicks .* loop-guard-off\n/, line)
+  assert.match((await run('flows clicks')).out, /\nwarning +records may go round\n +loopGuard: topic\n/)
+})
+
 test('the page of a flow ends with what has happened in it last', async t => {
   const { run } = await askedFleet(t)
   assert.match((await run('flows clicks')).out, /\nevent +2023-11-14T22:13:20\.000Z source-gap: 10 offsets are gone\n/)

@@ -20,3 +20,14 @@ test('the leader, which runs no unit, shows states and lag as the owners of unit
   const { partitions, notRunning, partitionsUnknown } = report() ?? {}
   assert.deepEqual([partitions, notRunning, partitionsUnknown], [3, 1, 1])
 })
+
+test('what a flow warns of is told by its leader, also before anybody has looked at it', async () => {
+  const fleet = fleetOf()
+  fleet.declare('f')
+  const warning = { code: 'loop-guard-off', message: 'm', hint: null }
+  const leader = fleet.controller('c1')
+  const { report } = leader.fake.kind
+  leader.fake.kind.report = (...of) => ({ ...report(...of), warnings: of[1] === null ? [warning] : [] })
+  await fleet.clock.until(() => leader.controller.known()?.flows().get('f')?.kind === 'fake', 60_000)
+  assert.deepEqual(leader.controller.known()?.flows().get('f')?.warnings, [warning])
+})

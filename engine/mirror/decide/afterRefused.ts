@@ -35,11 +35,7 @@ export function afterRefused(facts: RefusedFacts): AfterRefused {
   }
   if (code === 100) {
     const message = `${topic}/${partition}: the destination topic was deleted and made anew: ${text}`
-    return {
-      code: 'destination-recreated',
-      message,
-      hint: 'stop, decide where to go on, then set or delete the offsets of the flow',
-    }
+    return { code: 'destination-recreated', message, hint: null }
   }
   if (code === 10 || code === 18) {
     if (facts.records > 1 || facts.isCompressed) return 'split'

@@ -1,13 +1,14 @@
 import type { Fault } from '../../errors.ts'
 import { asideKey, type View } from '../../flow/contract.ts'
 import { stoppedHint } from '../../flow/position.ts'
-import { unitName } from '../../flow/unitName.ts'
+import { partOf, unitName } from '../../flow/unitName.ts'
 import { firstStartsMax, rivalWaitMs } from '../../limits.ts'
 import type { TopicId, TopicView } from '../../ports/kafka.ts'
 import type { MirrorLook } from '../look.ts'
 import type { MirrorSpec } from '../spec.ts'
 import { checkpointFrom } from './checkpointMetadata.ts'
 import { type LoopFound, loopCheck, type Provenance } from './provenance.ts'
+import { goOnElsewhere, goOnInNew } from './remedy.ts'
 import { selected } from './selected.ts'
 
 export type PartitionPlan = {
@@ -181,7 +182,7 @@ function missing(spec: MirrorSpec, view: Looked, plan: TopicPlan, partition: num
   const { destination, target } = plan
   if (target === null && wasCopied(view, plan.topic)) {
     const message = `${destination}: the destination topic was deleted after it was copied to, or naming has changed; it is not made by itself`
-    const hint = `to go on where it was, at the source: kafka-consumer-groups.sh --group millrace.${view.flow} --topic ${plan.topic} --reset-offsets --to-current --execute; to copy all again: --to-earliest`
+    const hint = goOnInNew({ flow: view.flow, topic: plan.topic })
     return waiting({ code: 'destination-missing', message, hint }, '')
   }
   const isGrown = target !== null
@@ -198,7 +199,7 @@ function missing(spec: MirrorSpec, view: Looked, plan: TopicPlan, partition: num
 function checkpointLost(view: Looked, unit: string): Fault {
   const group = `millrace.${view.flow}`
   const message = `${unit}: it was copied before, and its committed offset in group ${group} of the source is gone`
-  const hint = `find out who deleted it; then set it: kafka-consumer-groups.sh --group ${group} --topic ${unit.replace('/', ':')} --reset-offsets --execute, with --to-latest, --to-earliest or --to-offset, at the source`
+  const hint = `find out who deleted it; then set it: ${goOnElsewhere({ flow: view.flow, ...partOf(unit) })}`
   return { code: 'checkpoint-lost', message, hint }
 }
 

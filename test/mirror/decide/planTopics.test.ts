@@ -186,7 +186,7 @@ const table: Row[] = [
     of: { source: t(3), destination: t(3), ours: copied, offsets: [offset(1)] },
     gives: [['error', 'checkpoint-lost', true], ['ready'], ['start']],
     message: /t\/0: .*group millrace\.flow/,
-    hint: /--reset-offsets --execute/,
+    hint: /millrace offsets reset flow\/t\/0 --to .*--topic t:0 --reset-offsets/,
   },
   {
     says: 'a topic made anew starts anew',
