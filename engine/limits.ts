@@ -369,6 +369,8 @@ export const tokenFileBytesMax = 16 * 1024
 export const bodyFaultsMax = 100
 export const bodyPathsMax = 50
 export const bodyDepthMax = 100
+/** Of a document that processes share: what is deeper was not written by us, and would end whoever writes it again. */
+export const stateDepthMax = 2 * bodyDepthMax
 /** Names of units in one answer; more are counted. */
 export const unitsShownMax = 100
 /** Names told to somebody whose own is none of them. */

@@ -1,5 +1,5 @@
 import { MillraceError } from '../../../errors.ts'
-import { stateShownCharactersMax } from '../../../limits.ts'
+import { stateDepthMax, stateShownCharactersMax } from '../../../limits.ts'
 import type { Json } from '../canonical.ts'
 import { badJsonAt } from './badJson.ts'
 
@@ -30,7 +30,11 @@ export type Fields = {
 
 /** The whole document: JSON, an object, of a version that we know. */
 export function documentFields(text: string, path: string): Fields {
-  const fields = fieldsOf(parsed(text, path), path, '')
+  const json = parsed(text, path)
+  if (isTooDeep(json)) {
+    throw new MillraceError('state-corrupt', `${path}: at most ${stateDepthMax} levels expected, found more`)
+  }
+  const fields = fieldsOf(json, path, '')
   const version = fields.positive('v')
   if (version <= knownVersion) return fields
   throw new MillraceError('state-version', `${path}: version ${version}, this process reads up to ${knownVersion}`, {
@@ -46,6 +50,16 @@ function parsed(text: string, path: string): unknown {
     const shown = JSON.stringify(text.slice(Math.max(0, at - 20), at + stateShownCharactersMax - 20))
     throw new MillraceError('state-corrupt', `${path}: JSON expected at position ${at + 1}, near ${shown}`)
   }
+}
+
+/** Level by level: what calls itself for each level has no stack left for a document of a million brackets. */
+function isTooDeep(json: unknown): boolean {
+  let level = [json]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > stateDepthMax) return true
+    level = level.flatMap(one => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+  }
+  return false
 }
 
 function fieldsOf(json: unknown, path: string, where: string): Fields {
