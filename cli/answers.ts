@@ -14,11 +14,13 @@ export type FlowSummary = {
   origin: string
   changedBy: Changed
   deleting: boolean
+  hasLeftFile: boolean
   paused: 'all' | 'some' | 'none'
   wanted: number | null
   assigned: number | null
   held: number | null
   silent: number | null
+  inError: number | null
   inTransit: number | null
   unplacedCount: number | null
   unplaced: readonly { unit: string; why: string }[]
@@ -39,11 +41,12 @@ export type TopicReport = {
   topic: string
   destination: string
   partitions: number
-  records: number
-  bytes: number
+  /** Null: nobody counts. */
+  records: number | null
+  bytes: number | null
   lagRecords: Offset | null
-  gapRecords: number
-  skippedRecords: number
+  gapRecords: number | null
+  skippedRecords: number | null
   state: string
 }
 
@@ -56,10 +59,10 @@ export type Flow = FlowSummary & {
     notRunning: number
     lagRecords: Offset | null
     lagSeconds: number | null
-    records: number
-    bytes: number
-    gapRecords: number
-    skippedRecords: number
+    records: number | null
+    bytes: number | null
+    gapRecords: number | null
+    skippedRecords: number | null
   } | null
   aside: readonly { action: string; fault: Fault }[]
   events: readonly FlowHeard[]

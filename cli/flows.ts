@@ -1,8 +1,8 @@
-import { shownBytes, shownSeconds } from '../engine/mirror/decide/progressLine.ts'
+import { shownSeconds } from '../engine/mirror/decide/progressLine.ts'
 import { yamlText } from '../engine/process/yamlText.ts'
 import type { Flow, FlowSummary, Overlay, Unreadable } from './answers.ts'
 import { apiPath } from './apiClient.ts'
-import { cell, counted, instant, pageOf, plural, shownMs } from './cells.ts'
+import { bytesCell, cell, counted, instant, pageOf, plural, shownMs } from './cells.ts'
 import type { Given } from './noun.ts'
 import { placeOf } from './place.ts'
 import type { Said } from './said.ts'
@@ -45,11 +45,13 @@ function rowOf(one: Listed, wide: boolean): string[] {
   return [one.flow, cell(one.kind), one.paused, ...counts, ...(wide ? more : []), noteOf(one)]
 }
 
-function noteOf({ deleting, fault, unplaced, warnings, silent }: FlowSummary): string {
+function noteOf({ deleting, fault, unplaced, warnings, silent, inError, hasLeftFile }: FlowSummary): string {
   if (deleting) return 'is being deleted'
   const whys = fault ? [fault.code] : unplaced.map(({ why }) => why)
-  const unheard = silent ? [`${counted(silent)} on silent workers`] : []
-  return cell([...new Set([...whys, ...unheard, ...warnings.map(({ code }) => code)])].join(', '))
+  const more = inError ? [`${counted(inError)} in error`] : []
+  if (silent) more.push(`${counted(silent)} on silent workers`)
+  if (hasLeftFile) more.push('not in the file any more')
+  return cell([...new Set([...whys, ...more, ...warnings.map(({ code }) => code)])].join(', '))
 }
 
 async function oneFlow(api: Given['api'], name: string): Promise<Said> {
@@ -78,6 +80,8 @@ function pageOfFlow(flow: Flow): string {
     ['paused', pausedText(flow.overlay.paused)],
     ['units', wanted === null ? 'not known: nobody leads' : units.join(', ')],
   ]
+  if (flow.inError) rows.push(['in error', `${plural(flow.inError, 'unit')}: millrace partitions ${flow.flow}`])
+  if (flow.hasLeftFile) rows.push(['file', `does not have it any more: millrace delete ${flow.flow} ends it`])
   if (flow.deleting) rows.push(['deleting', 'it goes when nothing of it is held'])
   if (oldestUnheldMs !== null) rows.push(['not held', `the oldest since ${shownMs(oldestUnheldMs)}`])
   for (const { unit, why } of flow.unplaced) rows.push(['unplaced', `${cell(unit)}: ${cell(why)}`])
@@ -104,11 +108,13 @@ function pageOfFlow(flow: Flow): string {
 function reportRows(report: NonNullable<Flow['report']>): [string, string][] {
   const seconds = report.lagSeconds === null ? '' : ` (${shownSeconds(report.lagSeconds)})`
   const gone = `${counted(report.gapRecords)} in gaps, ${counted(report.skippedRecords)} skipped`
+  const copied: [string, string] = ['copied', `${counted(report.records)} records, ${bytesCell(report.bytes)}; ${gone}`]
   return [
     ['topics', `${counted(report.topics.length)}, with ${plural(report.partitions, 'partition')}`],
     ['not running', counted(report.notRunning)],
     ['lag', report.lagRecords === null ? 'unknown' : `${counted(report.lagRecords)} records${seconds}`],
-    ['copied', `${counted(report.records)} records, ${shownBytes(report.bytes)}; ${gone}`],
+    // Of a fleet nobody counts: each worker has metrics of its own.
+    ...(report.records === null ? [] : [copied]),
   ]
 }
 

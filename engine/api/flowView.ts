@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasLeft } from '../fleet/decide/declared.ts'
 import type { FlowDoc, FlowOverlay } from '../fleet/decide/documents/flow.ts'
 import { encodeRanges } from '../fleet/decide/ranges.ts'
 import { unitsShownMax } from '../limits.ts'
@@ -12,6 +13,7 @@ const countsShape = {
   assigned: z.int().nullable(),
   held: z.int().nullable().describe('by workers that beat'),
   silent: z.int().nullable().describe('held by workers whose beats are missing: it may not run'),
+  inError: z.int().nullable().describe('units in error, of each worker the first 50; null: not known'),
   inTransit: z.int().nullable(),
   unplacedCount: z.int().nullable(),
   unplaced: z.array(z.strictObject({ unit: z.string(), why: z.string() })),
@@ -28,6 +30,7 @@ export const summaryShape = {
   origin: z.string(),
   changedBy: z.strictObject({ atMs: z.int(), by: z.string() }),
   deleting: z.boolean(),
+  hasLeftFile: z.boolean().describe('it was declared by the file, which does not have it any more: it may be deleted'),
   paused: z.enum(['all', 'some', 'none']),
   ...countsShape,
 }
@@ -47,6 +50,7 @@ export function summaryOf(flow: string, of: { tag: string; doc: FlowDoc }, parts
     origin,
     changedBy,
     deleting,
+    hasLeftFile: hasLeft(of.doc),
     paused: overlay.paused === '*' ? 'all' : overlay.paused.size > 0 ? 'some' : 'none',
     ...countsOf(parts.known()?.flows().get(flow) ?? null, parts),
   }
@@ -60,6 +64,7 @@ export function countsOf(known: KnownFlow | null, { clock }: ApiParts): Record<s
     assigned: known?.assigned ?? null,
     held: known?.held ?? null,
     silent: known ? (known.silent ?? 0) : null,
+    inError: known?.inError ?? null,
     inTransit: known?.inTransit ?? null,
     unplacedCount: known?.unplaced.length ?? null,
     unplaced: known?.unplaced.slice(0, unitsShownMax).map(({ unit, why }) => ({ unit, why })) ?? [],

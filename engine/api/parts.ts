@@ -120,6 +120,8 @@ export type KnownFlow = {
   held: number
   /** Held by workers whose beats are missing; not among `held`. */
   silent?: number
+  /** Units that their workers report in error. */
+  inError?: number
   inTransit: number
   unplaced: readonly { unit: string; why: string }[]
   /** Since when the oldest unit that nobody holds is not held. */

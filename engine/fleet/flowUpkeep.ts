@@ -6,7 +6,7 @@ import { unitName } from '../flow/unitName.ts'
 import { writeBytesMax, writeOpsMax } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Op } from '../ports/coordinator.ts'
-import { type DeclaredFlow, declaredChanges, skipsPassed } from './decide/declared.ts'
+import { type DeclaredFlow, declaredChanges, hasLeft, skipsPassed } from './decide/declared.ts'
 import { type FlowDoc, writeFlow } from './decide/documents/flow.ts'
 import { paths } from './decide/documents/paths.ts'
 import type { KindEntry, Kinds } from './kinds.ts'
@@ -58,7 +58,8 @@ export function flowUpkeep(how: UpkeepHow): { look(): Promise<void> } {
     async look() {
       const { flows, office } = how
       const writes: Write[] = []
-      for (const [flow, doc] of changesOf(how, say)) writes.push(...writeOf(how, flow, doc, say))
+      const changes = changesOf(how, say)
+      for (const [flow, doc] of changes) writes.push(...writeOf(how, flow, doc, say))
       for (const [flow, { state }] of flows.flows()) {
         const node = flows.documents().get(flow)
         const { over, doc } = state()
@@ -67,7 +68,12 @@ export function flowUpkeep(how: UpkeepHow): { look(): Promise<void> } {
       }
       for (const some of packed(writes)) {
         for (const { flow } of some) flows.dirty(flow)
-        if (office.mayWrite()) await office.write(some.map(({ op }) => op))
+        if (!office.mayWrite()) continue
+        await office.write(some.map(({ op }) => op))
+        for (const { flow } of some) {
+          const doc = changes.get(flow)
+          if (doc && hasLeft(doc)) say(flow, leftFile(flow))
+        }
       }
     },
   }
@@ -77,6 +83,12 @@ type Write = { flow: string; op: Op }
 
 type Say = (flow: string, event: FlowEvent) => void
 
+/** What stops for an edit is told: somebody may have edited another file than he meant. */
+function leftFile(flow: string): FlowEvent {
+  const hint = `put back into the file it goes on; millrace delete ${flow} ends it`
+  return { code: 'left-file', message: 'the file does not have this flow any more: it is paused', hint }
+}
+
 function changesOf({ flows, declared, clock }: UpkeepHow, say: Say): Map<string, FlowDoc> {
   const docs = new Map<string, FlowDoc | null>()
   for (const name of flows.documents().keys()) {
@@ -85,7 +97,7 @@ function changesOf({ flows, declared, clock }: UpkeepHow, say: Say): Map<string,
   }
   const { changes, foreign } = declaredChanges(declared(), docs, clock.wallMs())
   for (const flow of foreign) {
-    const message = `${flow}: the file has a flow of this name, and there is one that was made otherwise: that one stays`
+    const message = 'the file has a flow of this name, and there is one that was made otherwise: that one stays'
     say(flow, { code: 'conflict', message, hint: 'give one of the two another name' })
   }
   for (const [name, flow] of flows.flows()) {

@@ -62,6 +62,8 @@ export type FlowView = {
   held: number
   /** By workers that are silent. */
   silent: number
+  /** Units whose workers report an error; of each worker the first 50 are told. */
+  inError: number
   inTransit: number
   unplaced: readonly { unit: string; why: string }[]
   oldestUnheldMs: number | null
@@ -167,7 +169,7 @@ function flowViews(how: KnownHow): Map<string, FlowView> {
   const views = new Map<string, FlowView>()
   for (const [name, flow] of flows.flows()) {
     const { doc, fault, trouble, tag, view } = flow.state()
-    const counts = { wanted: 0, assigned: 0, held: 0, silent: 0, inTransit: 0 }
+    const counts = { wanted: 0, assigned: 0, held: 0, silent: 0, inError: 0, inTransit: 0 }
     views.set(name, {
       ...{ tag, kind: doc?.kind ?? '', ...counts },
       ...{ fault: fault ?? trouble?.fault ?? null, nextTryMs: fault === null ? (trouble?.nextMs ?? null) : null },
@@ -207,6 +209,10 @@ function countUnits(views: Map<string, FlowView>, how: KnownHow, found: Reconcil
     for (const unit of held?.units ?? []) {
       const view = views.get(flowOf(unit))
       if (view) view[where]++
+    }
+    for (const { unit } of held?.errors ?? []) {
+      const view = views.get(flowOf(unit))
+      if (view) view.inError++
     }
   }
   for (const unit of found.waiting.keys()) {

@@ -91,13 +91,14 @@ function flowView(
   const { doc, plan, missing } = entry
   const known = entry.fault ?? fault
   const { view = null, trouble = null } = flow?.state() ?? {}
+  const inError = [...(flow?.worker.measured(clock.nowMs()) ?? [])].filter(({ code }) => code !== null).length
   const held = flow?.running() ?? new Set()
   const isWanted = ({ unit }: { unit: string }) => plan !== null && !plan.deleting && !isPausedUnit(plan.overlay, unit)
   const wanted = flow?.units()?.filter(isWanted).length ?? 0
   return {
     ...{ tag: entry.node.tag, kind: doc?.kind ?? '', fault: known ?? trouble?.fault ?? null },
     nextTryMs: known === null ? (trouble?.nextMs ?? null) : null,
-    ...{ wanted, assigned: held.size, held: held.size, silent: 0, inTransit: 0, oldestUnheldMs: null },
+    ...{ wanted, assigned: held.size, held: held.size, silent: 0, inError, inTransit: 0, oldestUnheldMs: null },
     // Which units it has nobody has looked for.
     unplaced: missing.length > 0 ? [{ unit: '*', why: 'no-tag' }] : [],
     ...{ aside: view?.aside ?? new Map(), view },

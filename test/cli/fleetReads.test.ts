@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MillraceError } from '../../engine/errors.ts'
+import type { Json } from '../../engine/fleet/decide/canonical.ts'
 import { knownOf } from '../api/served.ts'
 import { askedFleet } from './askedFleet.ts'
 
@@ -75,6 +76,19 @@ test('a worker whose beats are missing is silent, and what it holds is counted a
   assert.match((await run('flows clicks')).out, /1 assigned, 0 held, 1 on silent workers, 0 in transit/)
   assert.match((await run('status')).out, /2 workers, 1 silent/)
   assert.match((await run('partitions clicks/clicks.a/0 --why')).out, /^lease +silent, last beat/m)
+})
+
+test('what is in error, and what its file does not have any more, stands in the list of flows', async t => {
+  const known = knownOf()
+  const flows = () => new Map([...known.flows()].map(([id, one]) => [id, { ...one, inError: 2 }]))
+  const { run, putFlow } = await askedFleet(t, { known: () => ({ ...known, flows }) })
+  putFlow('clicks', { origin: 'config', rest: new Map([['file', new Map<string, Json>([['left', new Map()]])]]) })
+  for (const line of ['flows', 'status']) {
+    assert.match((await run(line)).out, /^clicks .* 2 in error, not in the file any more/m, line)
+  }
+  const { out } = await run('flows clicks')
+  assert.match(out, /^in error +2 units: millrace partitions clicks$/m)
+  assert.match(out, /^file +does not have it any more: millrace delete clicks ends it$/m)
 })
 
 test('wide has more columns', async t => {

@@ -236,6 +236,7 @@ test('a flow that has left the file is paused, and goes on when it is back; an e
   leader.edited()
   await fleet.clock.until(() => runs('a') === 0, 10_000)
   assert.equal(fleet.flowDoc('f').overlay.paused, '*')
+  assert.ok(leader.events.some(([flow, event]) => flow === 'f' && event.code === 'left-file'))
   fleet.declare('f', { from: 'east' })
   leader.edited()
   await fleet.clock.until(() => runs('a') === 2, 10_000)
