@@ -5,6 +5,8 @@ import { want } from '../../rig/part.ts'
 import { between, seeded } from '../../rig/seeded.ts'
 import { rig } from '../../rig/set.ts'
 import { zookeeper } from '../../rig/zookeeper.ts'
+import type { WorkerSeen } from '../../test/live/fleet/api.ts'
+import { isSettled } from '../../test/live/fleet/runningFleet.ts'
 import { type Audit, type Mark, type Scene, startScene, type Wired } from '../../test/live/fleet/scene.ts'
 import { type Around, type FaultKind, faultKinds, faults } from './faults.ts'
 import { type Memory, watchMemory } from './memory.ts'
@@ -127,7 +129,7 @@ async function strike(plan: ChaosPlan, around: Around, { startedMs, struck, wron
     say(`${kind} …`)
     const what = await faults[kind].act(around)
     const overMs = performance.now()
-    await scene.fleet.settled({ units: plan.partitions, workers: plan.workers }, recoverMs)
+    await settled(plan, scene)
     await flowing(plan, scene)
     const recoveredMs = Math.round(performance.now() - overMs)
     const audit = await scene.since(mark)
@@ -136,6 +138,26 @@ async function strike(plan: ChaosPlan, around: Around, { startedMs, struck, wron
     wrong.push(...wrongIn(one), ...deathsIn(scene, kind))
     say(`${kind}: ${what}; ${wordsOf(one)}`)
     await delay(quietMs)
+  }
+}
+
+/** Who was lost too often gets nothing for five minutes (C-52): then another one takes its place. */
+async function settled({ partitions, workers: count }: ChaosPlan, { fleet, workers, join }: Scene): Promise<void> {
+  const of = { units: partitions, workers: count }
+  const isOut = (worker: WorkerSeen) => worker.state === 'quarantined'
+  for (;;) {
+    const seen = await fleet.api.until(
+      api => api.workers(),
+      found => isSettled(found, of) || found.some(isOut),
+      recoverMs,
+    )
+    const out = seen.filter(isOut).map(({ id }) => workers.find(({ task }) => task.id === id && task.awake()))
+    if (out.length === 0) return
+    for (const one of out) {
+      if (one === undefined) continue
+      await one.task.stop()
+      await join('worker')
+    }
   }
 }
 

@@ -50,13 +50,7 @@ export async function runFleet(
     settled: (of, withinMs) =>
       api.until(
         () => api.workers(),
-        seen => {
-          const holding = seen.filter(worker => worker.held > 0)
-          const held = holding.reduce((sum, worker) => sum + worker.held, 0)
-          return (
-            held === of.units && holding.length === of.workers && seen.every(({ units, held }) => (units ?? 0) === held)
-          )
-        },
+        seen => isSettled(seen, of),
         withinMs,
       ),
     async stop() {
@@ -64,4 +58,11 @@ export async function runFleet(
       await Promise.all(workers.filter(alive).map(task => task.stop()))
     },
   }
+}
+
+/** So many units are held by so many workers, and nothing is on its way. */
+export function isSettled(seen: readonly WorkerSeen[], of: { units: number; workers: number }): boolean {
+  const holding = seen.filter(worker => worker.held > 0)
+  const held = holding.reduce((sum, worker) => sum + worker.held, 0)
+  return held === of.units && holding.length === of.workers && seen.every(({ units, held }) => (units ?? 0) === held)
 }
