@@ -66,7 +66,8 @@ function serve(
   around: Around,
 ): ReturnType<typeof startFlowsApi> {
   const { run, machine, id } = state
-  const none = noCoordinator()
+  const starting = { code: 'no-leader' as const, message: 'this process is just starting', hint: 'ask again soon' }
+  const none = noCoordinator(() => state.trouble ?? starting)
   return startFlowsApi({
     ...around,
     ...{ machine, settings: run.config.api, file: run.file, stage: null, mode: 'solo', kafka },

@@ -52,11 +52,15 @@ export function knownOf(ask: Pick<Ask, 'parts'>): Known {
   if (known) return known
   const { phase, trouble } = ask.parts.coordinator().state()
   if (phase !== 'connected') {
-    throw refused('coordination-unreachable', trouble?.message ?? `the coordination service: ${phase}`, {
-      status: 503,
-      headers: { 'retry-after': '1' },
-      hint: trouble?.hint ?? 'nobody leads until it answers; what runs goes on while its lease lasts',
-    })
+    throw refused(
+      trouble?.code ?? 'coordination-unreachable',
+      trouble?.message ?? `the coordination service: ${phase}`,
+      {
+        status: 503,
+        headers: { 'retry-after': '1' },
+        hint: trouble?.hint ?? 'nobody leads until it answers; what runs goes on while its lease lasts',
+      },
+    )
   }
   throw refused('no-leader', 'this controller is just taking office', {
     status: 503,
