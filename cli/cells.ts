@@ -1,4 +1,4 @@
-import { count, shownSeconds } from '../engine/mirror/decide/progressLine.ts'
+import { count, shownBytes, shownSeconds } from '../engine/mirror/decide/progressLine.ts'
 import { showSafe } from '../engine/process/pretty.ts'
 
 /** How a value of an answer stands in a cell of a table or behind a label. */
@@ -14,6 +14,10 @@ export function cell(text: string | null | undefined): string {
 export function counted(value: number | string | null | undefined): string {
   if (value === null || value === undefined) return none
   return typeof value === 'number' ? count(value) : cell(value)
+}
+
+export function bytesCell(bytes: number | null | undefined): string {
+  return bytes === null || bytes === undefined ? none : shownBytes(bytes)
 }
 
 /** Without commas: it is typed again. */

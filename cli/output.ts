@@ -1,8 +1,9 @@
 import { type Fault, faultOf } from '../engine/errors.ts'
 import type { FlowEvent } from '../engine/flow/event.ts'
 import type { FlowReport, TopicReport } from '../engine/flow/report.ts'
-import { count, progressLine, shownBytes } from '../engine/mirror/decide/progressLine.ts'
+import { count, progressLine } from '../engine/mirror/decide/progressLine.ts'
 import { showSafe } from '../engine/process/pretty.ts'
+import { bytesCell, counted } from './cells.ts'
 import { tableOf } from './table.ts'
 
 export type Ending = { ok: boolean; reason: 'until-end' | 'signal' | 'error'; fault: Fault | null }
@@ -112,7 +113,8 @@ function rateMeter(): (
   bytesPerSecond: number
 } {
   const last = new Map<string, { records: number; bytes: number; nowMs: number }>()
-  return (flow, { records, bytes }, nowMs) => {
+  return (flow, report, nowMs) => {
+    const { records, bytes } = { records: report.records ?? 0, bytes: report.bytes ?? 0 }
     const before = last.get(flow)
     const seconds = before ? Math.max(0.001, (nowMs - before.nowMs) / 1000) : 1
     last.set(flow, { records, bytes, nowMs })
@@ -132,11 +134,11 @@ function table(topics: TopicReport[]): string {
     t.topic,
     t.destination,
     count(t.partitions),
-    count(t.records),
-    shownBytes(t.bytes),
+    counted(t.records),
+    bytesCell(t.bytes),
     t.lagRecords === null ? '-' : count(t.lagRecords),
-    count(t.gapRecords),
-    count(t.skippedRecords),
+    counted(t.gapRecords),
+    counted(t.skippedRecords),
     t.state,
   ])
   return tableOf(titles, rows, numbers)

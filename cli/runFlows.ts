@@ -113,7 +113,7 @@ async function run(command: FlowsCommand, running: RunningProcess, output: Outpu
   await closed
   if (ending.fault) return exitCodeOf(error)
   if (!ending.ok) return 1
-  return command.strict && reports.some(({ report }) => report.gapRecords > 0) ? 5 : 0
+  return command.strict && reports.some(({ report }) => (report.gapRecords ?? 0) > 0) ? 5 : 0
 }
 
 function flowsOf(solo: Solo | null): Iterable<SoloFlow> {

@@ -1,7 +1,6 @@
-import { shownBytes } from '../engine/mirror/decide/progressLine.ts'
 import type { Topic } from './answers.ts'
 import { type ApiRequest, apiPath } from './apiClient.ts'
-import { cell, counted } from './cells.ts'
+import { bytesCell, cell, counted } from './cells.ts'
 import { notThere } from './notThere.ts'
 import type { Given } from './noun.ts'
 import { placeOf } from './place.ts'
@@ -30,7 +29,7 @@ function table(flow: string, found: readonly Topic[]): string {
     cell(report?.destination),
     counted(report?.partitions),
     counted(report?.records),
-    report ? shownBytes(report.bytes) : '-',
+    bytesCell(report?.bytes),
     counted(report?.lagRecords),
     counted(report?.gapRecords),
     counted(report?.skippedRecords),

@@ -27,10 +27,10 @@ const report = z.strictObject({
   partitionsUnknown: z.int(),
   lagRecords: z.int().nullable(),
   lagSeconds: z.number().nullable(),
-  records: z.int(),
-  bytes: z.int(),
-  gapRecords: z.int(),
-  skippedRecords: z.int(),
+  records: z.int().nullable(),
+  bytes: z.int().nullable(),
+  gapRecords: z.int().nullable(),
+  skippedRecords: z.int().nullable(),
 }) satisfies z.ZodType<FlowReport>
 const warning = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().nullable() })
 

@@ -15,11 +15,11 @@ export const topicReport = z.strictObject({
   topic: z.string(),
   destination: z.string(),
   partitions: z.int(),
-  records: z.int(),
-  bytes: z.int(),
+  records: z.int().nullable(),
+  bytes: z.int().nullable(),
   lagRecords: z.int().nullable(),
-  gapRecords: z.int(),
-  skippedRecords: z.int(),
+  gapRecords: z.int().nullable(),
+  skippedRecords: z.int().nullable(),
   state: z.enum(partitionStates),
 }) satisfies z.ZodType<TopicReport>
 

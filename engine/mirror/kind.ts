@@ -31,7 +31,7 @@ export const mirrorKind: FlowKind<MirrorSpec, MirrorLook & Rights, MirrorAction,
   open: openWorker,
   report: (spec, view, worker, now) => {
     const overlay = view?.overlay ?? null
-    const report = reportOf(view && planTopics(spec, view), worker?.units ?? new Map(), { overlay, ...now })
+    const report = reportOf(view && planTopics(spec, view), worker?.units ?? null, { overlay, ...now })
     const warnings = warningsOf(spec)
     return warnings.length > 0 ? { ...report, warnings } : report
   },

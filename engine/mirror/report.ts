@@ -1,6 +1,6 @@
 import type { ReportNow, UnitSeen } from '../flow/contract.ts'
 import { isPaused, type Overlay } from '../flow/overlay.ts'
-import type { FlowReport, TopicReport } from '../flow/report.ts'
+import type { Counted, FlowReport, TopicReport } from '../flow/report.ts'
 import { type PartitionState, worst } from '../flow/states.ts'
 import { unitName } from '../flow/unitName.ts'
 import type { PartitionPlan, TopicPlan } from './decide/planTopics.ts'
@@ -13,17 +13,22 @@ type Row = TopicReport & { states: PartitionState[] }
 
 /**
  * What a flow shows of itself (M-96, MIRROR §3.5): what the leader plans, and of what runs or has run here how far it
- * is. `plans` null: nothing has been seen yet.
+ * is. `plans` null: nothing has been seen yet; `units` null: here nothing runs.
  */
-export function reportOf(plans: TopicPlan[] | null, units: ReadonlyMap<string, Unit>, now: Now): FlowReport {
+export function reportOf(plans: TopicPlan[] | null, units: ReadonlyMap<string, Unit> | null, now: Now): FlowReport {
   const rows: Row[] = []
   const whole = { notRunning: 0, partitionsUnknown: 0, lagSeconds: null as number | null }
   for (const { topic, destination, partitions } of plans ?? []) {
-    const row: Row = { ...empty, topic, destination, states: [] }
+    const row: Row = {
+      ...(units ? none : unknown),
+      ...{ topic, destination, partitions: 0, lagRecords: null },
+      state: 'running',
+      states: [],
+    }
     rows.push(row)
     for (const plan of partitions) {
       const name = unitName({ topic, partition: plan.partition })
-      const unit = units.get(name) ?? null
+      const unit = units?.get(name) ?? null
       const seen = unit === null ? (now.seen?.(name) ?? null) : null
       const state = stateIn(plan, { topic, unit, seen }, now)
       row.partitions++
@@ -40,20 +45,11 @@ export function reportOf(plans: TopicPlan[] | null, units: ReadonlyMap<string, U
       if (seconds !== null) whole.lagSeconds = Math.max(whole.lagSeconds ?? 0, seconds)
     }
   }
-  return { ...summed(rows), ...whole }
+  return { ...(units ? summed(rows) : { ...summed(rows), ...unknown }), ...whole }
 }
 
-const empty: TopicReport = {
-  topic: '',
-  destination: '',
-  partitions: 0,
-  records: 0,
-  bytes: 0,
-  lagRecords: null,
-  gapRecords: 0,
-  skippedRecords: 0,
-  state: 'running',
-}
+const none: Counted = { records: 0, bytes: 0, gapRecords: 0, skippedRecords: 0 }
+const unknown: Counted = { records: null, bytes: null, gapRecords: null, skippedRecords: null }
 
 /** The first of M-93 that holds. */
 function stateIn(
@@ -75,15 +71,15 @@ function isTold(unit: Unit, state: PartitionState): boolean {
 const standing: ReadonlySet<PartitionState> = new Set(['paused', 'refused', 'error', 'waiting'])
 
 function addCounts(row: Row, { counts }: Unit): void {
-  row.records += counts.records
-  row.bytes += counts.bytes
-  row.gapRecords += counts.gapRecords
-  row.skippedRecords += counts.skippedAborted + counts.skippedOperator
+  row.records = (row.records ?? 0) + counts.records
+  row.bytes = (row.bytes ?? 0) + counts.bytes
+  row.gapRecords = (row.gapRecords ?? 0) + counts.gapRecords
+  row.skippedRecords = (row.skippedRecords ?? 0) + counts.skippedAborted + counts.skippedOperator
 }
 
 function summed(topics: Row[]): Omit<FlowReport, 'notRunning' | 'partitionsUnknown' | 'lagSeconds'> {
   const sum = (field: 'partitions' | 'records' | 'bytes' | 'gapRecords' | 'skippedRecords') =>
-    topics.reduce((all, topic) => all + topic[field], 0)
+    topics.reduce((all, topic) => all + (topic[field] ?? 0), 0)
   const lags = topics.map(topic => topic.lagRecords).filter(lag => lag !== null)
   return {
     topics: topics

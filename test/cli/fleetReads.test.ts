@@ -131,6 +131,20 @@ test('what a flow warns of stands in the list and on its page', async t => {
   assert.match((await run('flows clicks')).out, /\nwarning +records may go round\n +loopGuard: topic\n/)
 })
 
+test('what nobody has counted is no nought', async t => {
+  const known = knownOf()
+  const flow = known.flows().get('clicks')
+  const none = { records: null, bytes: null, gapRecords: null, skippedRecords: null }
+  const report = () => {
+    const found = flow?.report() ?? null
+    return found && { ...found, ...none, topics: found.topics.map(topic => ({ ...topic, ...none })) }
+  }
+  const flows = () => new Map(flow ? [['clicks', { ...flow, report }]] : [])
+  const { run } = await askedFleet(t, { known: () => ({ ...known, flows }) })
+  assert.match((await run('topics clicks')).out, /\nclicks\.a +clicks\.a +10 +- +- +4 +- +- +running +-\n/)
+  assert.doesNotMatch((await run('flows clicks')).out, /^copied/m)
+})
+
 test('the page of a flow ends with what has happened in it last', async t => {
   const { run } = await askedFleet(t)
   assert.match((await run('flows clicks')).out, /\nevent +2023-11-14T22:13:20\.000Z source-gap: 10 offsets are gone\n/)

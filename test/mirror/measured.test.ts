@@ -27,7 +27,7 @@ test('a worker reports the rate of the last seconds of each unit, and its lag', 
     await clock.advance(1_000)
   }
   const [one, other] = measured()
-  const { bytes } = report() ?? { bytes: 0 }
+  const bytes = report()?.bytes ?? 0
   const perSecond = (bytes * 1_000) / (clock.nowMs() - begun)
   assert.ok(perSecond > 0 && one !== undefined)
   assert.ok(Math.abs(one.bytesPerSecond - perSecond) <= 0.1 * perSecond, `${one.bytesPerSecond}, not ${perSecond}`)

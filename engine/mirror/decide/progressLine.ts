@@ -12,8 +12,8 @@ export function progressLine(flow: string, report: FlowReport, rates: Rates): st
     `${count(Math.round(rates.recordsPerSecond))} rec/s`,
     `${shownBytes(rates.bytesPerSecond)}/s`,
     lag,
-    shownBytes(report.bytes),
-    `${count(report.gapRecords)} gaps`,
+    shownBytes(report.bytes ?? 0),
+    `${count(report.gapRecords ?? 0)} gaps`,
     `${count(report.notRunning)} not running`,
   ].join(' | ')
 }

@@ -64,7 +64,7 @@ test('without a worker a report has the states and the lag that others tell of; 
     ['t/1', { bytesPerSecond: null, lagRecords: null, state: 'unavailable' as const }],
     ['back/0', { bytesPerSecond: 1, lagRecords: 100, state: 'running' as const }],
   ])
-  const report = reportOf(planTopics(specOf(), view), new Map(), {
+  const report = reportOf(planTopics(specOf(), view), null, {
     ...{ nowMs: view.nowMs, wallMs: view.wallMs, overlay: noOverlay },
     seen: unit => told.get(unit) ?? null,
   })
@@ -76,6 +76,8 @@ test('without a worker a report has the states and the lag that others tell of; 
     ],
   )
   assert.deepEqual([report.lagRecords, report.notRunning, report.partitionsUnknown], [7, 3, 3])
+  for (const one of [report, ...report.topics])
+    assert.deepEqual([one.records, one.bytes, one.gapRecords, one.skippedRecords], [null, null, null, null])
 })
 
 test('a checkpoint of the topic that was there before says nothing of a skip in the one that is there now', () => {
