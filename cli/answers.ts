@@ -154,6 +154,8 @@ export type Worker = {
   released: boolean | null
   quarantineMs: number | null
   errors: readonly { unit: string; code: string; sinceMs: number; offset: string | null }[]
+  /** Of one alone. */
+  holds?: readonly string[]
 }
 
 type PlannedMove = { unit: string; from: string | null; to: string | null; weight: number | null }

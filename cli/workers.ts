@@ -94,5 +94,8 @@ function page(of: Worker): string {
     const where = offset === null ? '' : ` at offset ${offset}`
     rows.push(['error', cell(`${unit}: ${code}${where}, since ${instant(sinceMs)}`)])
   }
+  const holds = of.holds ?? []
+  for (const unit of holds) rows.push(['holds', cell(unit)])
+  if (of.held > holds.length) rows.push(['', `and ${counted(of.held - holds.length)} more`])
   return pageOf(rows)
 }

@@ -80,13 +80,15 @@ export const workerRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'One worker',
     leader: 'prefer',
-    answers: { 200: answer(workerShape) },
+    answers: {
+      200: answer({ ...workerShape, holds: z.array(z.string()).describe('what it may act on: the first 100 units') }),
+    },
     async handle(ask) {
       const id = param(ask, 'id')
       const views = await viewsOf(ask)
       const found = views.get(id)
       if (!found) throw notAmong(`there is no worker '${id.slice(0, 80)}'`, id, views.keys())
-      return { status: 200, body: found }
+      return { status: 200, body: { ...found, holds: await holdsOf(ask, id) } }
     },
   }),
   route({
@@ -141,6 +143,20 @@ async function viewsOf({ parts, seen }: Ask): Promise<ReadonlyMap<string, Record
       return [id, view]
     }),
   )
+}
+
+/** By its own report; in one process by what runs there. */
+async function holdsOf({ parts, seen }: Ask, id: string): Promise<string[]> {
+  const known = parts.known()
+  if (known?.running) {
+    const running = [...known.flows().keys()].flatMap(flow =>
+      [...(known.running?.(flow) ?? [])].map(unit => `${flow}/${unit}`),
+    )
+    return running.slice(0, unitsShownMax)
+  }
+  const held = (await seen.helds()).get(id)
+  if (!held || !('doc' in held) || held.doc.state === 'left') return []
+  return namesOf(held.doc.units).slice(0, unitsShownMax)
 }
 
 function recordOf({ id: _id, ...record }: KnownWorker['doc']): Record<string, unknown> {

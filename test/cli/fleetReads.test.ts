@@ -91,6 +91,12 @@ test('what is in error, and what its file does not have any more, stands in the 
   assert.match(out, /^file +does not have it any more: millrace delete clicks ends it$/m)
 })
 
+test('the page of a worker has what it holds', async t => {
+  const { run } = await askedFleet(t)
+  assert.match((await run('workers w-1')).out, /^holds +clicks\/clicks\.a\/0$/m)
+  assert.doesNotMatch((await run('workers w-2')).out, /^holds/m)
+})
+
 test('wide has more columns', async t => {
   const { run } = await askedFleet(t)
   assert.match((await run('workers -o wide')).out, /zone=a,gpu/)

@@ -36,7 +36,11 @@ export function denied(message: string, cause?: unknown): MillraceError {
 }
 
 export function away(message: string, cause?: unknown): MillraceError {
-  return new MillraceError('store-away', message, { retryable: true, hint: 'is its disk mounted?', cause })
+  return new MillraceError('store-away', message, {
+    retryable: true,
+    hint: 'is its disk mounted? A new one is made by mkdir -p',
+    cause,
+  })
 }
 
 /** A key that is the folder of another (`a` and `a/b`): a bucket takes both, a folder cannot. */
