@@ -46,6 +46,8 @@ type Standing = {
   units: ReadonlyMap<string, Pick<KnownUnit, 'owner' | 'why'>>
   errors: ReadonlyMap<string, HeldError>
   stats: ReadonlyMap<string, UnitStats>
+  /** Workers that are not heard. */
+  silent: ReadonlySet<string>
 }
 
 async function listPartitions(ask: Ask<Query>) {
@@ -86,11 +88,12 @@ function placesOf(topics: FlowReport['topics'], units: Iterable<string>): Place[
 
 function rowOf(place: Place, doc: FlowDoc, of: { standing: Standing; refused: ReadonlySet<string> }) {
   const name = unitName(place)
-  const { units, errors, stats } = of.standing
+  const { units, errors, stats, silent } = of.standing
   const [unit, error, measured] = [units.get(name) ?? null, errors.get(name) ?? null, stats.get(name) ?? null]
+  const isSilent = unit?.owner != null && silent.has(unit.owner)
   return {
     ...place,
-    ...stateOf(doc, { ...place, unit, stats: measured, error, isRefused: of.refused.has(place.topic) }),
+    ...stateOf(doc, { ...place, unit, stats: measured, error, isRefused: of.refused.has(place.topic), isSilent }),
     code: error?.code ?? null,
     offset: error?.offset ?? null,
     worker: unit?.owner ?? null,
@@ -105,7 +108,8 @@ async function standingOf(ask: Pick<Ask, 'seen'>, known: Known | null, flow: str
   const units = known.units(flow)
   const owners = new Set([...units.values()].map(unit => unit.owner).filter(owner => owner !== null))
   const stats = known.stats?.(flow) ?? (await statsOf(ask, owners, flow))
-  return { units, errors: errorsIn(known.workers().values(), flow), stats }
+  const silent = new Set([...known.workers()].flatMap(([id, one]) => (one.silent ? [id] : [])))
+  return { units, errors: errorsIn(known.workers().values(), flow), stats, silent }
 }
 
 async function reported(ask: Pick<Ask, 'seen'>, flow: string): Promise<Standing> {
@@ -120,7 +124,7 @@ async function reported(ask: Pick<Ask, 'seen'>, flow: string): Promise<Standing>
       for (const n of numbers) units.set(`${part}/${n}`, { owner, why: null })
     }
   }
-  return { units, errors: errorsIn(helds, flow), stats: await statsOf(ask, owners, flow) }
+  return { units, errors: errorsIn(helds, flow), stats: await statsOf(ask, owners, flow), silent: new Set() }
 }
 
 function errorsIn(of: Iterable<{ errors: readonly HeldError[] }>, flow: string): Map<string, HeldError> {

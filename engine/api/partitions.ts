@@ -93,7 +93,16 @@ async function getPartition(ask: Ask<{ why?: string | undefined }>) {
   const error = errorOf(known, name)
   const { row, trouble } = await rowOf(ask, doc, { flow, topic, partition })
   const lag = row && lagOf(row.checkpoint, row.logStart, row.lastStable)
-  const standing = stateOf(doc, { topic, partition, unit, stats, error, isRefused: inReport?.state === 'refused' })
+  const isSilent = unit?.owner != null && (known.workers().get(unit.owner)?.silent ?? false)
+  const standing = stateOf(doc, {
+    topic,
+    partition,
+    unit,
+    stats,
+    error,
+    isRefused: inReport?.state === 'refused',
+    isSilent,
+  })
   return {
     status: 200,
     body: {
@@ -130,12 +139,15 @@ export function stateOf(
     error: HeldError | null
     /** Its topic, by what the leader has seen. */
     isRefused: boolean
+    /** Whoever has it is not heard. */
+    isSilent: boolean
   },
 ): { state: PartitionState; reason: string | null } {
   if (isPaused(overlayOf(doc), of.topic, of.partition)) return { state: 'paused', reason: 'somebody paused it' }
   if (of.error) return { state: 'error', reason: of.error.code }
-  if (of.stats) return { state: of.stats.state, reason: of.unit?.why ?? null }
-  if (of.unit?.owner) return { state: 'running', reason: null }
+  const silent = of.isSilent ? 'its worker is silent: it may not run' : null
+  if (of.stats) return { state: of.stats.state, reason: of.unit?.why ?? silent }
+  if (of.unit?.owner) return { state: 'running', reason: silent }
   if (of.unit === null && of.isRefused) return { state: 'refused', reason: 'its topic is refused' }
   return { state: 'waiting', reason: of.unit?.why ?? (of.unit ? 'nobody has it yet' : 'it is not ready to run') }
 }

@@ -75,6 +75,7 @@ test('a worker whose beats are missing is silent, and what it holds is counted a
   assert.match((await run('flows')).out, /^clicks .* 1 on silent workers/m)
   assert.match((await run('flows clicks')).out, /1 assigned, 0 held, 1 on silent workers, 0 in transit/)
   assert.match((await run('status')).out, /2 workers, 1 silent/)
+  assert.match((await run('partitions clicks')).out, /^clicks\.a +0 {2}running +w-1 .* its worker is silent/m)
   assert.match((await run('partitions clicks/clicks.a/0 --why')).out, /^lease +silent, last beat/m)
 })
 
