@@ -40,6 +40,7 @@ export function sessionsOf(how: SessionsHow): Sessions {
 
   async function parents(coordinator: Coordinator): Promise<void> {
     const untilMs = clock.nowMs() + rootsGoneMs
+    let lost: AbortSignal | null = null
     for (;;) {
       const missing = await missingRoots(coordinator)
       // They were there and are gone: the chroot was deleted, and may be being restored (COORDINATION §10).
@@ -49,7 +50,7 @@ export function sessionsOf(how: SessionsHow): Sessions {
         everSeen = true
         return
       }
-      const lost = lossOf(coordinator, stop)
+      lost ??= lossOf(coordinator, stop)
       await pause(clock, rootsLookMs, lost)
       if (lost.aborted) return
     }

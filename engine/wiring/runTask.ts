@@ -83,7 +83,8 @@ async function live(
       opened,
       coordination,
       tell,
-      report: message => void process.send?.(message),
+      // A parent that is gone is told nothing: without a function for that the process would end of it.
+      report: message => void process.send?.(message, undefined, undefined, () => {}),
       onConfig: taken => takers.push(taken),
     })
   } finally {
