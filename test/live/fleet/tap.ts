@@ -26,7 +26,8 @@ export async function tap(target: Address): Promise<Tap> {
     ] as const) {
       sockets.add(one)
       one.pipe(other)
-      one.on('error', () => other.resetAndDestroy())
+      // Not reset: one that is destroyed while it is reset is never closed, and node waits for it when it ends.
+      one.on('error', () => other.destroy())
       one.on('close', () => sockets.delete(one))
     }
   })
