@@ -13,7 +13,10 @@ import { live } from './rigFor.ts'
 /** MILLRACE_WHOLE=1: with the default session, and outages as long as COORDINATION §13 says; else both are shorter. */
 const whole = process.env['MILLRACE_WHOLE'] === '1'
 const sessionMs = whole ? 10_000 : 4_000
-const awayMs = whole ? 60_000 : 8_000
+/** How long ZooKeeper is away; MILLRACE_AWAY_MS for another time. */
+const awayMs = Number(process.env['MILLRACE_AWAY_MS'] ?? (whole ? 60_000 : 8_000))
+/** Of a flapping line; else it follows what the fleet makes of it, three times. */
+const flaps = whole ? { times: 13, offMs: 10_000, onMs: 4_000 } : { times: 3, offMs: 0, onMs: 0 }
 const { beatMs, closingMs, fencedMs, takeoverMs, lookMs } = leaseTimes(sessionMs)
 /** For what runs beside the fleet on the machine. */
 const slackMs = 6_000
@@ -276,11 +279,11 @@ describe('a fleet under load whose lines and processes fail', { ...live, timeout
     const units = scene.owners.unitsOf(id)
     const seen = () => scene.fleet.api.workers().then(all => all.find(worker => worker.id === id))
     const registered = (is: boolean) => scene.fleet.api.until(seen, worker => (worker?.record != null) === is)
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < flaps.times; times++) {
       await alone(victim, 'blackHole')
-      await registered(false)
+      await (whole ? delay(flaps.offMs) : registered(false))
       await alone(victim, 'heal')
-      await registered(true)
+      await (whole ? delay(flaps.onMs) : registered(true))
     }
     await scene.fleet.settled({ units: partitions, workers: 2 })
     const worker = await scene.fleet.api.until(seen, found => found?.state === 'quarantined')
