@@ -14,6 +14,8 @@ import { live } from './rigFor.ts'
 /** MILLRACE_WHOLE=1: more of all than CI has time and cores for. Else R-load (COORDINATION §13). */
 const whole = process.env['MILLRACE_WHOLE'] === '1'
 const [count, partitions, perSecond] = whole ? [6, 200, 20_000] : [3, 60, 3_000]
+/** By so many units a worker may have more or less than its share. */
+const uneven = whole ? 10 : 2
 const sessionMs = 10_000
 const { closingMs, fencedMs, takeoverMs, lookMs } = leaseTimes(sessionMs)
 /** For what runs beside the fleet on the machine. */
@@ -58,7 +60,7 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     const worker = scene.workers.shift()
     assert.ok(worker)
     const parts = new Set([...scene.owners.unitsOf(worker.task.id)].map(partitionOf))
-    assert.ok(Math.abs(parts.size - partitions / count) <= 2, `${parts.size} units`)
+    assert.ok(Math.abs(parts.size - partitions / count) <= uneven, `${parts.size} units`)
     return { worker, parts }
   }
   const repeatedNow = () => scene.arrivals.parts.map(part => part.repeated)
@@ -80,6 +82,8 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     return ((sum() - from) / (performance.now() - fromMs)) * 1_000
   }
   const otherThan = (parts: ReadonlySet<number>) => all.filter(n => !parts.has(n))
+  /** What copies much differs, and is even by weight, not by number. */
+  const even = async () => void (whole ? await settled(count) : await scene.even(count))
   const auto = (is: boolean) => scene.fleet.api.done('PUT', '/v1/balancing', { auto: is })
   const drained = (id: string, is: 'drain' | 'undrain') => scene.fleet.api.ask('POST', `/v1/workers/${id}/${is}`)
 
@@ -96,8 +100,8 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     const times = [...scene.owners.movesOf()].map(([unit, of]) => of - (moved.get(unit) ?? 0))
     t.diagnostic(`moves a unit ${Math.max(...times)} at most; ${pauses(all, mark.atMs).text}; ${JSON.stringify(found)}`)
     assert.deepEqual([found.lost, found.repeated, found.outOfOrder], [0, 0, 0])
-    assert.ok(Math.max(...times) <= 2)
-    await scene.even(count)
+    assert.ok(Math.max(...times) <= (whole ? 3 : 2))
+    await even()
   })
 
   test('COORDINATION 12: a worker that is told to stop hands over: exit 0, nothing is lost and nothing comes twice', async t => {
@@ -114,7 +118,7 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     // Nobody waits for a lease.
     assert.ok(worstMs < takeoverMs)
     await scene.join('worker')
-    await scene.even(count)
+    await even()
   })
 
   test('COORDINATION 11: a worker is killed: its partitions go on elsewhere within 12 s, and the others never pause', async t => {
@@ -139,7 +143,7 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
       [],
     )
     await scene.join('worker')
-    await scene.even(count)
+    await even()
   })
 
   test('COORDINATION 20: with auto off the units of the dead are served and nothing else moves, until a rebalance is asked for', async t => {
@@ -162,9 +166,9 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     assert.equal(moves, parts.size)
     assert.deepEqual([wishes.auto, wishes.rebalance], [false, 0])
     assert.deepEqual([found.lost, found.outOfOrder], [0, 0])
-    for (const one of await workersNow()) assert.ok(Math.abs(one.held - partitions / count) <= 2 || one.held === 0)
+    for (const one of await workersNow()) assert.ok(one.held === 0 || Math.abs(one.held - partitions / count) <= uneven)
     await auto(true)
-    await scene.even(count)
+    await even()
   })
 
   test('COORDINATION 20: a worker that is drained hands over and is released; the last one keeps what nobody can take', async t => {
@@ -192,7 +196,7 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     assert.deepEqual([found.lost, found.repeated, found.outOfOrder], [0, 0, 0])
     assert.ok(worstMs < takeoverMs)
     for (const id of [first, ...others]) await drained(id, 'undrain')
-    await scene.even(count)
+    await even()
   })
 
   test('MIRROR 13: a worker that slept past its session sends nothing when it wakes, and comes back with nothing held', async t => {
@@ -215,7 +219,7 @@ describe('workers that come, go and die under load', { ...live, timeout: longest
     assert.equal((await workersNow()).find(one => one.id === id)?.held, 0)
     scene.workers.push(worker)
     await auto(true)
-    await scene.even(count)
+    await even()
   })
 
   test('MIRROR 12: with a worker killed and all controllers too the others go on, and its partitions when one is back', async t => {
