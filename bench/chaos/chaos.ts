@@ -145,10 +145,12 @@ async function strike(plan: ChaosPlan, around: Around, { startedMs, struck, wron
 async function settled({ partitions, workers: count }: ChaosPlan, { fleet, workers, join }: Scene): Promise<void> {
   const of = { units: partitions, workers: count }
   const isOut = (worker: WorkerSeen) => worker.state === 'quarantined'
+  // One that was killed holds its units until its lease is over.
+  const lives = (id: string) => workers.some(({ task }) => task.id === id && task.awake())
   for (;;) {
     const seen = await fleet.api.until(
       api => api.workers(),
-      found => isSettled(found, of) || found.some(isOut),
+      found => found.some(isOut) || (isSettled(found, of) && found.every(({ id, held }) => held === 0 || lives(id))),
       recoverMs,
     )
     const out = seen.filter(isOut).map(({ id }) => workers.find(({ task }) => task.id === id && task.awake()))
