@@ -97,6 +97,8 @@ describe('a fleet on three members of ZooKeeper', { ...live, timeout: longestMs 
 
   test('COORDINATION 17: the leading member is killed again and again: no fence, no move, no gap', async t => {
     const before = scene.mark()
+    const fenced = await Promise.all(scene.workers.map(fences))
+    let awayMs = 0
     for (let times = 0; times < (whole ? 5 : 2); times++) {
       const at = (await modes()).indexOf('leader')
       const leader = set.parts.three.members[at]
@@ -104,13 +106,20 @@ describe('a fleet on three members of ZooKeeper', { ...live, timeout: longestMs 
       await leader.kill()
       const killedMs = performance.now()
       while (!(await modes()).includes('leader')) await delay(50, undefined, { signal: over.signal })
-      t.diagnostic(`another member leads after ${Math.round(performance.now() - killedMs)} ms`)
+      const tookMs = Math.round(performance.now() - killedMs)
+      awayMs = Math.max(awayMs, tookMs)
+      t.diagnostic(`another member leads after ${tookMs} ms`)
       await leader.restart()
     }
     const found = await scene.since(before)
     t.diagnostic(JSON.stringify(found))
+    // An election that fails costs its members another 10 s: then ZooKeeper is away, and the workers are fenced (C-63).
+    if (awayMs > closingMs - beatMs) {
+      assert.deepEqual([found.lost, found.repeated, found.outOfOrder, found.moves], [0, 0, 0, 0])
+      return
+    }
     undisturbed(found)
-    assert.deepEqual(await Promise.all(scene.workers.map(fences)), [0, 0])
+    assert.deepEqual(await Promise.all(scene.workers.map(fences)), fenced)
   })
 
   /** Cuts a following member off that serves this worker; gives it back at the end of `work`. */
@@ -136,6 +145,7 @@ describe('a fleet on three members of ZooKeeper', { ...live, timeout: longestMs 
     const before = scene.mark()
     const [worker] = scene.workers
     assert.ok(worker)
+    const fenced = await fences(worker)
     await cutOff(worker, async (member, cutMs) => {
       await Promise.all(worker.lines.map(line => line.heal()))
       const counts = worker.lines.map(line => line.count.downBytes)
@@ -146,7 +156,7 @@ describe('a fleet on three members of ZooKeeper', { ...live, timeout: longestMs 
     const found = await scene.since(before)
     t.diagnostic(JSON.stringify(found))
     undisturbed(found)
-    assert.equal(await fences(worker), 0)
+    assert.equal(await fences(worker), fenced)
   })
 
   test('COORDINATION 17: a worker that knows only a member which is cut off is fenced, though its reads are answered', async t => {
@@ -154,8 +164,9 @@ describe('a fleet on three members of ZooKeeper', { ...live, timeout: longestMs 
     const worker = scene.workers[1]
     assert.ok(worker)
     const units = scene.owners.unitsOf(worker.task.id)
+    const fenced = await fences(worker)
     await cutOff(worker, async (_member, cutMs) => {
-      while ((await fences(worker)) === 0) await delay(50, undefined, { signal: over.signal })
+      while ((await fences(worker)) === fenced) await delay(50, undefined, { signal: over.signal })
       const fencedAfterMs = performance.now() - cutMs
       const other = scene.workers.find(one => one !== worker)
       assert.ok(other)
