@@ -393,3 +393,5 @@ export const startTimeoutSecondsMax = 3_600
 export const leaderLookMs = 1_000
 /** How long a process does not agree with its fleet before it says why (COORDINATION C-64). */
 export const coordinationSaidMs = 2_000
+/** How often a controller that stands by compares its file with the flows (COORDINATION C-67). */
+export const standbyLookMs = 15_000

@@ -3,6 +3,7 @@ import { flowEvents } from '../../engine/fleet/flowEvents.ts'
 import { watchLeader } from '../../engine/fleet/leaderSeen.ts'
 import { controllerMeasures } from '../../engine/fleet/measures.ts'
 import { noCoordinator } from '../../engine/fleet/noCoordinator.ts'
+import { watchStandbyFile } from '../../engine/fleet/standbyFile.ts'
 import { unknownOutcomes } from '../../engine/fleet/unknownOutcomes.ts'
 import { declaredFlows } from '../../engine/wiring/declaredFlows.ts'
 import { startFlowsApi } from '../../engine/wiring/flowsApi.ts'
@@ -27,6 +28,7 @@ await runTask(
     const id = newProcessId({ task: null, host: machine.host }, machine.chance)
     const exports = openExports(task.config.store, { clock, machine })
     let config = task.config
+    const declared = () => declaredFlows(config)
     const events = flowEvents()
     const listeners = new Set<() => void>()
     task.onConfig(next => {
@@ -65,7 +67,7 @@ await runTask(
       identity: { id, url: api.url, software: version },
       ...{ ...coordination, open: outcomes.open },
       kinds: kindEntries,
-      declared: () => declaredFlows(config),
+      declared,
       onDeclared(listener, signal) {
         listeners.add(listener)
         signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
@@ -88,13 +90,15 @@ await runTask(
       reported: events.reported,
     })
     const leading = () => controller?.state().leading ?? null
-    const quiet = tellLeader({ id, leading, seen: leader.now }, task)
-    const silent = tellCoordination(() => controller?.state().trouble ?? null, task)
+    const ends = [
+      tellLeader({ id, leading, seen: leader.now }, task),
+      tellCoordination(() => controller?.state().trouble ?? null, task),
+      watchStandbyFile({ coordinator, declared, leads: () => leading() !== null, clock, tell }),
+    ]
     try {
       await startInTime(controller.done, controller.state, { clock, withinMs: coordination.startTimeoutMs })
     } finally {
-      silent()
-      quiet()
+      for (const end of ends) end()
       leader.close()
       await api.close()
     }

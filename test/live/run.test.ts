@@ -86,7 +86,8 @@ describe('all flows of a file in one process', live, () => {
       ['run-alpha', true, 'signal'],
       ['run-gamma', true, 'signal'],
     ])
-    assert.equal(ended.lines.filter(line => line.type === 'event').length, 0, ended.stdout)
+    const told = ended.lines.filter(line => line.type === 'event').map(({ flow, code }) => [flow, code])
+    assert.deepEqual(told, [['run-beta', 'left-file']], ended.stdout)
   })
 
   test('a broken edit is refused as a whole with its place, what ran goes on, and SIGHUP takes a good one', async t => {
