@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { KafkaCluster } from '../../engine/ports/kafka.ts'
+import { kafka } from '../../rig/kafka.ts'
 import { openPlain } from '../../rig/openPlain.ts'
 import { want } from '../../rig/part.ts'
+import { type RigSet, rig } from '../../rig/set.ts'
 import { zookeeper } from '../../rig/zookeeper.ts'
 import { fleetApi } from './fleet/api.ts'
 import { millrace } from './millrace.ts'
-import { type LiveRig, live, rigFor } from './rigFor.ts'
+import { live } from './rigFor.ts'
 
 const longestMs = 120_000
 const chapter =
@@ -20,16 +22,17 @@ const [file = ''] = blocks('yaml')
 const [start = '', ...nouns] = blocks('sh').flatMap(block => block.trim().split('\n'))
 const topics = ['clicks.page', 'clicks.button']
 
-const wishes = () => ({ zk: want(zookeeper, {}) })
+/** Theirs alone, since the README's topics have names that other suites may use. */
+const wishes = () => ({ east: want(kafka, {}), west: want(kafka, {}), zk: want(zookeeper, {}) })
 
 describe('the fleet of the README', live, () => {
-  let set: LiveRig<ReturnType<typeof wishes>>
+  let set: RigSet<ReturnType<typeof wishes>>
   let east: KafkaCluster
   const folder = mkdtempSync(join(tmpdir(), 'millrace-readme-'))
   const alive = setInterval(() => {}, longestMs)
   before(async () => {
-    set = await rigFor(wishes())
-    east = openPlain('east', set.east.bootstrap)
+    set = await rig(wishes())
+    east = openPlain('east', set.parts.east.address.bootstrap)
     for (const topic of topics) await east.admin.createTopic(topic, 2)
   })
   after(async () => {
@@ -43,8 +46,8 @@ describe('the fleet of the README', live, () => {
     const signal = AbortSignal.any([t.signal, AbortSignal.timeout(longestMs)])
     const path = join(folder, 'fleet.yaml')
     const addressed = file
-      .replace('east:9092', set.east.bootstrap)
-      .replace('west:9092', set.west.bootstrap)
+      .replace('east:9092', set.parts.east.address.bootstrap)
+      .replace('west:9092', set.parts.west.address.bootstrap)
       .replace('zk:2181/millrace', set.parts.zk.chroot('readme'))
     writeFileSync(path, `api: { listen: "127.0.0.1:0" }\n${addressed}`)
     const words = start.replace('fleet.yaml', path).split(' ')
