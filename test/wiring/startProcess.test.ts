@@ -74,5 +74,6 @@ test('a process that does not let go after its deadline is left with 70, and say
 test('a promise that nobody looks at ends the process with 1, and its line comes out', async t => {
   const { child, lines } = begun(t, `startProcess({ svc: 'worker', fd: 1 })\nPromise.reject(new TypeError('ours'))`)
   assert.deepEqual(await once(child, 'close'), [1, null])
-  assert.equal(lines.at(-1)?.['level'], 'fatal')
+  // A block that the kernel was being given at that moment may come after it (L-12).
+  assert.equal(lines.filter(line => line['level'] === 'fatal').length, 1)
 })
