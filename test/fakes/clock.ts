@@ -1,4 +1,5 @@
 import type { Clock } from '../../engine/ports/clock.ts'
+import { pop, push } from './timerHeap.ts'
 
 /** A clock that stands still until it is told to go on (STYLE 7). */
 export type ManualClock = Clock & {
@@ -59,36 +60,4 @@ export function manualClock(): ManualClock {
     settle: () => new Promise(resolve => setImmediate(resolve)),
   }
   return clock
-}
-
-function before(a: Timer, b: Timer): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
-}
-
-function push(heap: Timer[], timer: Timer): void {
-  let at = heap.length
-  heap.push(timer)
-  while (at > 0) {
-    const parent = (at - 1) >> 1
-    const above = heap[parent] as Timer
-    if (!before(timer, above)) break
-    heap[at] = above
-    at = parent
-  }
-  heap[at] = timer
-}
-
-function pop(heap: Timer[]): void {
-  const last = heap.pop()
-  if (!last || heap.length === 0) return
-  let at = 0
-  for (;;) {
-    let child = 2 * at + 1
-    if (child >= heap.length) break
-    if (child + 1 < heap.length && before(heap[child + 1] as Timer, heap[child] as Timer)) child++
-    if (!before(heap[child] as Timer, last)) break
-    heap[at] = heap[child] as Timer
-    at = child
-  }
-  heap[at] = last
 }

@@ -1,5 +1,6 @@
 import type { Chance } from '../../engine/ports/clock.ts'
 import { seeded } from '../../rig/seeded.ts'
+import { pop, push } from '../fakes/timerHeap.ts'
 
 /**
  * Virtual time and the one order in which everything of a simulation happens (C-110). After each event that has run
@@ -145,37 +146,4 @@ function makeTrace(): Trace & { add(line: string): void } {
     lines: () => count,
   }
   return trace
-}
-
-function before(a: Event, b: Event): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
-}
-
-function push(heap: Event[], event: Event): void {
-  let at = heap.length
-  heap.push(event)
-  while (at > 0) {
-    const parent = (at - 1) >> 1
-    const above = heap[parent] as Event
-    if (!before(event, above)) break
-    heap[at] = above
-    at = parent
-  }
-  heap[at] = event
-}
-
-/** Takes the first away. */
-function pop(heap: Event[]): void {
-  const last = heap.pop()
-  if (!last || heap.length === 0) return
-  let at = 0
-  for (;;) {
-    let child = 2 * at + 1
-    if (child >= heap.length) break
-    if (child + 1 < heap.length && before(heap[child + 1] as Event, heap[child] as Event)) child++
-    if (!before(heap[child] as Event, last)) break
-    heap[at] = heap[child] as Event
-    at = child
-  }
-  heap[at] = last
 }
