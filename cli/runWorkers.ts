@@ -4,7 +4,7 @@ import { MillraceError } from '../engine/errors.ts'
 import { processExit } from '../engine/fleet/decide/exits.ts'
 import { type Member, startSupervisor } from '../engine/fleet/supervisor.ts'
 import { every } from '../engine/flow/every.ts'
-import { supervisorStopMs } from '../engine/limits.ts'
+import { supervisedWorkersMax, supervisorStopMs } from '../engine/limits.ts'
 import type { Config } from '../engine/process/config.ts'
 import { prettyLine, showSafe } from '../engine/process/pretty.ts'
 import { coordinationRequired } from '../engine/wiring/coordination.ts'
@@ -90,11 +90,12 @@ export async function runWorkers(how: {
 /** `--workers N`. Throws `config-invalid`. */
 export function workersOf(text: string): number {
   const found = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (found >= 1 && found <= workersMax) return found
-  throw new MillraceError('config-invalid', `--workers: expected a number from 1 to ${workersMax}, found '${text}'`)
+  if (found >= 1 && found <= supervisedWorkersMax) return found
+  throw new MillraceError(
+    'config-invalid',
+    `--workers: expected a number from 1 to ${supervisedWorkersMax}, found '${text}'`,
+  )
 }
-/** Of one machine. */
-const workersMax = 100
 
 function mainOf(group: string): string {
   return join(root, 'tasks', group, 'main.ts')

@@ -395,3 +395,5 @@ export const leaderLookMs = 1_000
 export const coordinationSaidMs = 2_000
 /** How often a controller that stands by compares its file with the flows (COORDINATION C-67). */
 export const standbyLookMs = 15_000
+/** Workers that one supervisor starts on its machine. */
+export const supervisedWorkersMax = 100
