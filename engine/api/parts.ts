@@ -4,7 +4,7 @@ import type { HeldDoc, HeldError } from '../fleet/decide/documents/held.ts'
 import type { UnitStats } from '../fleet/decide/documents/stats.ts'
 import type { WorkerDoc } from '../fleet/decide/documents/worker.ts'
 import type { Plan, WorkerState } from '../fleet/decide/plan.ts'
-import type { AnyKind } from '../flow/contract.ts'
+import type { AnyKind, OffsetChange, OffsetRow, OffsetsWish } from '../flow/contract.ts'
 import type { FlowEvent } from '../flow/event.ts'
 import type { Overlay } from '../flow/overlay.ts'
 import type { FlowReport, Warning } from '../flow/report.ts'
@@ -161,25 +161,6 @@ export type Preview = {
   warnings: readonly { code: string; message: string; hint: string | null }[]
 }
 
-/** Null: not known now, or none stored. */
-export type OffsetRow = {
-  topic: string
-  partition: number
-  checkpoint: bigint | null
-  logStart: bigint | null
-  lastStable: bigint | null
-  highWatermark: bigint | null
-}
-
 export type OffsetsRequest = {
   parts: '*' | ReadonlyMap<string, '*' | readonly number[]>
-  to: 'earliest' | 'latest' | { timeMs: number } | { offset: bigint }
-  dryRun: boolean
-}
-export type OffsetChange = {
-  topic: string
-  partition: number
-  before: bigint | null
-  after: bigint | null
-  fault: Fault | null
-}
+} & Omit<OffsetsWish, 'units'>
